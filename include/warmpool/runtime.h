@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtime: the object that all state lives in. Make one per process or per library, or use the default one; then
+ * open delegates on it (delegate.h).
+ */
+#ifndef WARMPOOL_RUNTIME_H
+#define WARMPOOL_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "warmpool/backend.h"
+#include "warmpool/stats.h"
+#include "warmpool/status.h"
+
+WP_BEGIN_DECLS
+
+#define WP_DEVICE_CURRENT (-1) /* the calling thread's current device */
+#define WP_DEVICE_ALL (-2)     /* every device this runtime has used */
+
+typedef enum wp_wait {
+  WP_WAIT = 0,   /* wait on the host for the recorded work of this runtime's own frees, and for nothing else */
+  WP_NO_WAIT = 1 /* leave what is unfinished pending; a later call, or wp_tick, finishes it */
+} wp_wait;
+
+/* How the library learns about the life of a stream. */
+typedef enum wp_stream_contract {
+  WP_STREAMS_CHECKED = 0, /* promises nothing: every call asks the driver which stream the handle stands for, and every
+                             free records an event, so a stream may be destroyed at any time after its last call */
+  WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed; in return calls ask less and
+                             record only every so many frees */
+} wp_stream_contract;
+
+/* What an allocation does when the driver is out of memory. */
+typedef enum wp_oom_policy {
+  WP_OOM_RECLAIM_AND_WAIT = 0, /* give idle memory back and try again; then wait for freed memory whose work has not
+                                  finished, and try once more */
+  WP_OOM_RECLAIM = 1,          /* give idle memory back and try again; never wait */
+  WP_OOM_FAIL = 2              /* answer at once */
+} wp_oom_policy;
+
+/*
+ * Receives one line of text about something that went wrong in the background: where a call succeeded all the same, or
+ * where no call was there to fail. Called on the thread that met it, with no library lock held; it may call the
+ * library's statistics, nothing else. Exhaustion is never logged.
+ */
+typedef void wp_log_callback(void *user, const char *message);
+
+typedef struct wp_runtime_options {
+  size_t size;               /* sizeof(wp_runtime_options) */
+  const wp_backend *backend; /* NULL: the built-in one. Must stay valid until the runtime is destroyed */
+  wp_stream_contract stream_contract;
+  wp_wait release_wait;       /* what the last close of a device, and wp_runtime_destroy, do about unfinished work */
+  wp_oom_policy oom_policy;   /* what an allocation does when the device is full */
+  uint64_t release_threshold; /* bytes the driver's pool may keep over synchronisations while a delegate is open */
+  uint64_t limit_bytes;       /* most live bytes on each device; 0: no limit */
+  uint64_t keep_bytes;        /* bytes each device's pool may keep after its last close */
+  wp_log_callback *log;       /* NULL: nothing is reported */
+  void *user;                 /* handed to the callback */
+} wp_runtime_options;
+/* clang-format off */
+#define WP_RUNTIME_OPTIONS_INIT                                                                                        \
+  { sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, UINT64_MAX, 0, 0, NULL, NULL }
+/* clang-format on */
+
+/*
+ * Makes a runtime. No device is touched before the first delegate opens. The options are copied; the backend they name
+ * is not. The caller owns *out and destroys it with wp_runtime_destroy.
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, an option is out of its range, a `size` is wrong, a member
+ * of the backend is missing: wp_last_error names it); WP_ERROR_OUT_OF_HOST_MEMORY.
+ */
+WP_API wp_status wp_runtime_create(const wp_runtime_options *options /* NULL: defaults */, wp_runtime **out);
+
+/*
+ * Gives every device's memory back (waiting or not as `release_wait` says) and frees the runtime with all its closed
+ * delegates. NULL does nothing. No other call on the runtime may be running or follow.
+ * Statuses: WP_OK; WP_PENDING (destroyed; the driver gives some memory back once its work has finished);
+ * WP_ERROR_BUSY (a delegate is open or a block is live: nothing was done); WP_ERROR_FORKED (nothing was done);
+ * WP_ERROR_INVALID_ARGUMENT (it is the default runtime, which lives as long as the process: nothing was done);
+ * WP_ERROR_DRIVER (destroyed, though the driver refused a step).
+ */
+WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
+
+/*
+ * The default runtime: one for each copy of the library in a process, made by the first call, never destroyed. Its
+ * options come from the environment: WARMPOOL_STREAMS=checked|declared, WARMPOOL_RELEASE_WAIT=wait|no-wait,
+ * WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES and WARMPOOL_KEEP_BYTES in bytes
+ * (K, M, G or T behind the number stand for KiB, MiB, GiB, TiB).
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, or a variable has no meaning: wp_last_error names it);
+ * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED (the parent process made it). After a failure the next call tries again.
+ */
+WP_API wp_status wp_runtime_default(wp_runtime **out);
+
+/*
+ * Gives idle memory of a device (an ordinal, WP_DEVICE_CURRENT or WP_DEVICE_ALL) back until at most `keep_bytes` idle
+ * bytes are left on each; live blocks are untouched. Delegates may be open. A device the runtime has not used is
+ * left alone. `report` may be NULL; it is filled on WP_OK and WP_PENDING.
+ * Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees running on other threads: pending_bytes wait for
+ * work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were
+ * trimmed all the same).
+ */
+WP_API wp_status wp_trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report);
+
+/*
+ * Finishes what earlier calls left pending, as far as the work behind it has finished by now. Never waits; a few loads
+ * a device where nothing is due. Call it from an idle loop where releases run under WP_NO_WAIT.
+ * Statuses: WP_OK (also where something stays pending); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ */
+WP_API wp_status wp_tick(wp_runtime *runtime);
+
+/*
+ * Says that `stream` will not be named again until its handle is handed out anew: call it before the stream is
+ * destroyed, or on a thread whose WP_STREAM_PER_THREAD ends with it. Frees on it are recorded so that a later close can
+ * wait for them without the stream. Required under WP_STREAMS_DECLARED, harmless under WP_STREAMS_CHECKED, and nothing
+ * at all for a stream this runtime has not seen. Does not wait for the stream's work. No other call may name the stream
+ * at the same time.
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_CAPTURING (the stream is being captured and
+ * has frees to record: call it again after the capture); WP_ERROR_FORKED; WP_ERROR_DRIVER (the stream is still known).
+ */
+WP_API wp_status wp_stream_retire(wp_runtime *runtime, int device, wp_stream stream);
+
+/*
+ * Says that the device was reset behind the library's back. Everything the runtime knew about it is forgotten without a
+ * driver call: its pointers are refused from now on, its delegates only accept wp_delegate_close and
+ * wp_delegate_stats, and the next open starts on a fresh pool. No other call on that device may be running.
+ * Statuses: WP_OK (also for a device that was not in use); WP_ERROR_INVALID_ARGUMENT (WP_DEVICE_CURRENT and
+ * WP_DEVICE_ALL are refused, for they would need the driver); WP_ERROR_FORKED.
+ */
+WP_API wp_status wp_device_lost(wp_runtime *runtime, int device);
+
+WP_END_DECLS
+
+#endif
