@@ -15,13 +15,6 @@
 #define WP_API
 #endif
 
-/* Lets the compiler check printf-style arguments where it can. */
-#if defined(__GNUC__)
-#define WP_PRINTF(format, first) __attribute__((format(printf, format, first)))
-#else
-#define WP_PRINTF(format, first)
-#endif
-
 #ifdef __cplusplus
 #define WP_BEGIN_DECLS extern "C" {
 #define WP_END_DECLS }

@@ -32,8 +32,8 @@ typedef struct wp_delegate wp_delegate;
  *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included                (device)
  *   driver_frees    frees the driver was given                                                               (device)
  *   oom_retries     allocations tried again after the driver said it was out of memory                       (device)
- *   trims           trims the driver was asked for                                                           (device)
- *   trimmed_bytes   what those trims took out of the driver's pool                                           (device)
+ *   trims           releases that trimmed the driver's pool: closes, wp_trim, exhaustion                     (device)
+ *   trimmed_bytes   what those took out of it                                                                (device)
  *
  * A line marked (device) is 0 in a delegate's stats. Counters of calls only grow; `frees` is read before `allocs`, so
  * that a reader on another thread never sees more frees than allocations.

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alloc.h"
+
+#include <stdint.h>
+
+#include "delegate.h"
+#include "home.h"
+#include "release.h"
+#include "runtime.h"
+
+bool wp__round_up(size_t bytes, size_t *rounded) {
+  if (bytes > SIZE_MAX - (WP__GRANULE - 1)) return false;
+  *rounded = (bytes + (WP__GRANULE - 1)) & ~(WP__GRANULE - 1);
+  return true;
+}
+
+/* -- asking the driver -- */
+
+static wp_status ask_driver(wp__device *device, size_t bytes, wp_stream stream, void **out) {
+  void *ptr = NULL;
+  wp_status status =
+      WP__CALL(device->runtime, device->ordinal, memory_alloc, device->pool, bytes, stream, &ptr);
+  if (status != WP_OK) return status;
+  if (ptr == NULL) return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "the driver had no memory");
+  *out = ptr;
+  (void)wp__counter_add(&device->driver_allocs, 1);
+  return WP_OK;
+}
+
+/* Gives back what can go (`wait`: also what has to be waited for) and asks again. */
+static wp_status reclaim_and_ask(wp__device *device, size_t bytes, wp_stream stream, wp_wait wait, void **out) {
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  if (wp__release(device, 0, wait, &report) > WP_PENDING) wp__log_fault(device->runtime, "reclaiming was incomplete");
+  (void)wp__counter_add(&device->oom_retries, 1);
+  return ask_driver(device, bytes, stream, out);
+}
+
+/* The figures of an exhaustion, as far as the driver answers now. */
+static void add_figures(wp__device *device, size_t requested) {
+  wp_runtime *runtime = device->runtime;
+  wp_pool_usage usage = {0, 0};
+  wp__figures figures = {requested, wp__counter_get(&device->account.live), 0, 0, 0, 0};
+  if (WP__VENDOR(runtime, pool_usage, device->pool, &usage) == WP_OK) {
+    figures.reserved = usage.reserved;
+    figures.cached = usage.reserved - usage.used;
+  }
+  if (WP__VENDOR(runtime, device_memory, &figures.device_free, &figures.device_total) != WP_OK) {
+    figures.device_free = figures.device_total = 0;
+  }
+  wp__fault_figures(&figures);
+}
+
+static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, void **out) {
+  wp_oom_policy policy = device->runtime->options.oom_policy;
+  wp_status status = ask_driver(device, bytes, stream, out);
+  if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
+    status = reclaim_and_ask(device, bytes, stream, WP_NO_WAIT, out);
+    bool capturing = true; /* nothing is waited for in a capture, nor where the driver cannot tell */
+    if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT &&
+        WP__VENDOR(device->runtime, stream_capturing, stream, &capturing) == WP_OK && !capturing) {
+      status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
+    }
+  }
+  if (status == WP_ERROR_OUT_OF_MEMORY) add_figures(device, bytes);
+  return status;
+}
+
+/* Some drivers drop a threshold that was set before the pool's first allocation (H4). */
+static void settle_threshold(wp__device *device) {
+  if (atomic_load_explicit(&device->threshold_settled, memory_order_relaxed)) return;
+  if (wp__device_reapply_threshold(device) == WP_OK) {
+    atomic_store_explicit(&device->threshold_settled, true, memory_order_relaxed);
+  } else {
+    wp__log_fault(device->runtime, "the release threshold may not hold yet");
+  }
+}
+
+void wp__give_up(wp__device *device, wp__block *block, wp__stream *stream) {
+  wp_runtime *runtime = device->runtime;
+  uint64_t bytes = atomic_load(&block->bytes);
+  wp_status status = wp__stream_prepare(device, stream);
+  if (status == WP_OK) status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), stream->handle);
+  if (status == WP_OK) {
+    (void)wp__counter_add(&device->driver_frees, 1);
+    wp__block_drop(&runtime->blocks, block);
+    wp__stream_freed(device, stream, bytes, false);
+    return;
+  }
+  /* Nobody has used it: all that has to come before a free on home is the allocation itself. */
+  if (wp__use_record(device, stream->handle, stream, &block->own) == WP_OK) block->uses = &block->own;
+  wp__home_park(device, block);
+}
+
+/* -- wp_alloc -- */
+
+static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *device, wp_delegate *delegate,
+                     wp_stream stream) {
+  atomic_store_explicit(&block->bytes, bytes, memory_order_release);
+  atomic_store_explicit(&block->device, device, memory_order_release);
+  atomic_store_explicit(&block->delegate, delegate, memory_order_release);
+  atomic_store_explicit(&block->stream, stream, memory_order_release);
+  atomic_store_explicit(&block->ptr, ptr, memory_order_release);
+}
+
+/* Enters a block that the driver has given in the map and the accounts, and makes it live. */
+static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
+  wp__device *device = delegate->device;
+  wp__map *map = &device->runtime->blocks.map;
+  void *ptr = atomic_load(&block->ptr);
+  uint64_t bytes = atomic_load(&block->bytes);
+  if (!wp__map_holds(ptr)) {
+    return wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
+  }
+  if (!wp__map_set(map, ptr, block)) {
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to register a block");
+  }
+  wp__delegate_retain(delegate);
+  (void)wp__account_alloc(&delegate->account, bytes);
+  uint64_t live = wp__account_alloc(&device->account, bytes);
+  wp__counter_raise(&device->reserved_peak, live + wp__counter_get(&device->parked_bytes));
+  wp__block_publish(block);
+  return WP_OK;
+}
+
+/* With the limits claimed and the device current. */
+static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
+  wp__device *device = delegate->device;
+  wp_runtime *runtime = device->runtime;
+  wp__stream *stream;
+  void *ptr;
+  wp_status status = wp__stream_find(device, handle, &stream);
+  if (status != WP_OK) return status;
+  wp__block *block = wp__block_take(&runtime->blocks);
+  if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
+  status = driver_alloc(device, bytes, stream->handle, &ptr);
+  if (status != WP_OK) {
+    wp__block_drop(&runtime->blocks, block);
+    return status;
+  }
+  describe(block, ptr, bytes, device, delegate, stream->handle);
+  status = hand_out(delegate, block);
+  if (status != WP_OK) {
+    wp__give_up(device, block, stream);
+    return status;
+  }
+  settle_threshold(device);
+  *out = ptr;
+  return WP_OK;
+}
+
+static wp_status claim_limits(wp_delegate *delegate, size_t bytes) {
+  wp__device *device = delegate->device;
+  const char *whose = "delegate's";
+  wp__account *account = &delegate->account;
+  if (wp__account_claim(&delegate->account, bytes)) {
+    if (wp__account_claim(&device->account, bytes)) return WP_OK;
+    wp__account_unclaim(&delegate->account, bytes);
+    whose = "runtime's";
+    account = &device->account;
+  }
+  wp_status status = wp__refuse(WP_ERROR_LIMIT, device->ordinal, "%zu bytes more would pass the %s limit of %llu",
+                                bytes, whose, (unsigned long long)account->limit);
+  wp__fault_figures(&(wp__figures){bytes, wp__counter_get(&device->account.live), 0, 0, 0, 0});
+  return status;
+}
+
+/* What wp_alloc and wp_prime want of a delegate. */
+static wp_status check_open(const wp_delegate *delegate) {
+  wp_status status = wp__delegate_check(delegate);
+  if (status != WP_OK) return status;
+  if (atomic_load_explicit(&delegate->state, memory_order_acquire) != WP__DELEGATE_OPEN) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed");
+  }
+  if (!atomic_load_explicit(&delegate->device->lost, memory_order_acquire)) return WP_OK;
+  return wp__refuse(WP_ERROR_NO_DEVICE, delegate->device->ordinal,
+                    "the device was lost: close this delegate and open another");
+}
+
+static wp_status round_request(const wp_delegate *delegate, size_t bytes, size_t *rounded) {
+  if (wp__round_up(bytes, rounded)) return WP_OK;
+  wp_status status = wp__refuse(WP_ERROR_OUT_OF_MEMORY, delegate->device->ordinal, "no device has %zu bytes", bytes);
+  wp__fault_figures(&(wp__figures){bytes, wp__counter_get(&delegate->device->account.live), 0, 0, 0, 0});
+  return status;
+}
+
+static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  wp__scope scope;
+  size_t rounded;
+  wp_status status = check_open(delegate);
+  if (status != WP_OK) return status;
+  if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
+  if (bytes == 0) {
+    *out = NULL;
+    return WP_OK;
+  }
+  status = round_request(delegate, bytes, &rounded);
+  if (status == WP_OK) status = claim_limits(delegate, rounded);
+  if (status != WP_OK) return status;
+  wp__device *device = delegate->device;
+  status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status == WP_OK) {
+    wp__home_poll(device);
+    status = alloc_claimed(delegate, rounded, stream, out);
+    wp__scope_leave(&scope);
+  }
+  if (status != WP_OK) {
+    wp__account_unclaim(&delegate->account, rounded);
+    wp__account_unclaim(&device->account, rounded);
+  }
+  return status;
+}
+
+wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  return wp__result("wp_alloc", alloc_block(delegate, bytes, stream, out));
+}
+
+/* -- wp_prime: the driver maps the memory for an allocation and keeps it when that is freed -- */
+
+static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle) {
+  wp_runtime *runtime = device->runtime;
+  wp__stream *stream;
+  bool capturing = false;
+  void *ptr;
+  wp_status status = wp__stream_find(device, handle, &stream);
+  if (status == WP_OK) status = wp__stream_capturing(device, handle, &capturing);
+  if (status != WP_OK) return status;
+  if (capturing) {
+    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "memory cannot be primed on a stream that is being captured");
+  }
+  wp__block *block = wp__block_take(&runtime->blocks);
+  if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
+  status = driver_alloc(device, bytes, stream->handle, &ptr);
+  if (status != WP_OK) {
+    wp__block_drop(&runtime->blocks, block);
+    return status;
+  }
+  settle_threshold(device); /* before the free, which might otherwise give the memory back */
+  describe(block, ptr, bytes, device, NULL, stream->handle);
+  wp__give_up(device, block, stream);
+  return WP_OK;
+}
+
+static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
+  wp__scope scope;
+  size_t rounded;
+  wp_status status = check_open(delegate);
+  if (status != WP_OK || bytes == 0) return status;
+  status = round_request(delegate, bytes, &rounded);
+  if (status == WP_OK) status = wp__scope_enter(&scope, delegate->runtime, delegate->device->ordinal);
+  if (status != WP_OK) return status;
+  status = prime_stream(delegate->device, rounded, stream);
+  wp__scope_leave(&scope);
+  return status;
+}
+
+wp_status wp_prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
+  return wp__result("wp_prime", prime(delegate, bytes, stream));
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The block registry. A record is type-stable: once made it stays a record until the runtime is destroyed, so a thread
+ * that found one may always look at it; whether it still is what it was, its `word` tells.
+ */
+#ifndef WARMPOOL_COMMON_BLOCK_H
+#define WARMPOOL_COMMON_BLOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "map.h"
+#include "os.h"
+#include "warmpool/delegate.h"
+
+typedef struct wp__device wp__device;
+typedef struct wp__stream wp__stream;
+
+/* A stream that may use a block, at the point where its event was recorded. */
+typedef struct wp__use {
+  wp__stream *stream; /* for comparison, with its epoch; NULL: unknown */
+  uint64_t epoch;
+  wp_event event;
+  struct wp__use *next;
+} wp__use;
+
+/*
+ * word = generation << 2 | state. The generation grows each time the record is put to use again.
+ *   IDLE    in the registry's free list
+ *   LIVE    handed out
+ *   LOCKED  handed out, and a thread is changing `uses`: a few instructions, no driver call
+ *   TAKEN   one thread's alone: on its way out to the caller, or back to the driver
+ */
+enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_TAKEN = 3 };
+
+struct wp__block {
+  atomic_uint_least64_t word;
+  /* Written while TAKEN, with release; read by anyone, with acquire, and then `word` again. */
+  _Atomic(void *) ptr;
+  _Atomic(size_t) bytes;
+  _Atomic(wp__device *) device;
+  _Atomic(wp_delegate *) delegate;
+  _Atomic(wp_stream) stream;
+  /* The owner's: who holds LOCKED or TAKEN. */
+  wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
+  wp__use own;      /* so that a free needs no host memory */
+  wp__block *queue; /* next in the device's queue of parked blocks */
+  uint32_t index;   /* of the record */
+  atomic_uint next; /* in the free list: index + 1 */
+};
+
+#define WP__BLOCKS_PER_SLAB 1024u
+#define WP__SLABS_MAX 16384u
+
+typedef struct wp__blocks {
+  wp__map map;
+  wp__mutex lock;               /* making slabs */
+  _Atomic(wp__block *) *slabs;  /* WP__SLABS_MAX of them */
+  atomic_uint made;             /* records in use or in the free list */
+  atomic_uint_least64_t idle;   /* free list: tag << 32 | index + 1; the tag grows with each change */
+} wp__blocks;
+
+bool wp__blocks_init(wp__blocks *blocks); /* false: out of host memory */
+void wp__blocks_destroy(wp__blocks *blocks);
+
+/* A record in state TAKEN, or NULL: out of host memory. */
+wp__block *wp__block_take(wp__blocks *blocks);
+/* Back to the registry; the caller has it TAKEN. */
+void wp__block_drop(wp__blocks *blocks, wp__block *block);
+
+/* TAKEN to LIVE, and back; the block is in the map meanwhile, or put there by the caller. */
+void wp__block_publish(wp__block *block);
+
+/* Makes the live block at `ptr` the caller's own (TAKEN). NULL: there is none, or another thread was faster. */
+wp__block *wp__block_claim(wp__blocks *blocks, const void *ptr);
+/* The same for a given record, if it is live and on `device`. */
+bool wp__block_claim_on(wp__block *block, const wp__device *device);
+
+/* LIVE to LOCKED if the block is still that of `word`, for a change of `uses`; and back. */
+bool wp__block_lock(wp__block *block, uint64_t word);
+void wp__block_unlock(wp__block *block);
+
+/* What is known of a live block, read without changing it. */
+typedef struct wp__block_view {
+  wp__block *block;
+  uint64_t word; /* LIVE, whether or not it is LOCKED just now */
+  void *ptr;
+  size_t bytes;
+  wp__device *device;
+  wp_delegate *delegate;
+  wp_stream stream;
+} wp__block_view;
+bool wp__block_look(wp__block *block, wp__block_view *view);                          /* false: not live */
+bool wp__block_find(wp__blocks *blocks, const void *ptr, wp__block_view *view);       /* by its first byte */
+bool wp__block_find_within(wp__blocks *blocks, const void *ptr, wp__block_view *view); /* by any byte */
+
+/* Walks all records: `index` from 0 while the result is not NULL. */
+wp__block *wp__block_at(const wp__blocks *blocks, uint32_t index);
+
+#endif

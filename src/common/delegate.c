@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "delegate.h"
+
+#include <string.h>
+
+#include "release.h"
+#include "runtime.h"
+
+void wp__delegate_retain(wp_delegate *delegate) { (void)atomic_fetch_add(&delegate->references, 1); }
+
+/* With the runtime's lock: the record, in no list, is kept for the next delegate. */
+static void keep_record(wp_delegate *delegate) {
+  wp_runtime *runtime = delegate->runtime;
+  atomic_store(&delegate->state, WP__DELEGATE_GONE);
+  wp__os_free(delegate->name);
+  delegate->name = NULL;
+  delegate->next = runtime->old_delegates;
+  runtime->old_delegates = delegate;
+}
+
+void wp__delegate_release(wp_delegate *delegate) {
+  wp_runtime *runtime = delegate->runtime;
+  if (atomic_fetch_sub(&delegate->references, 1) != 1) return;
+  wp__mutex_lock(&runtime->lock);
+  if (delegate->next != NULL) delegate->next->previous = delegate->previous;
+  if (delegate->previous != NULL) {
+    delegate->previous->next = delegate->next;
+  } else {
+    runtime->delegates = delegate->next;
+  }
+  keep_record(delegate);
+  wp__mutex_unlock(&runtime->lock);
+}
+
+void wp__delegate_free(wp_delegate *delegate) {
+  wp__os_free(delegate->name);
+  wp__os_free(delegate);
+}
+
+wp_status wp__delegate_check(const wp_delegate *delegate) {
+  if (delegate == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "delegate is NULL");
+  wp_status status = wp__runtime_check(delegate->runtime);
+  if (status != WP_OK) return status;
+  if (atomic_load_explicit(&delegate->state, memory_order_acquire) != WP__DELEGATE_GONE) return WP_OK;
+  return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed and its blocks are freed");
+}
+
+static wp_status copy_name(const char *from, char **to) {
+  size_t length = from == NULL ? 0 : strlen(from);
+  *to = NULL;
+  if (length == 0) return WP_OK;
+  *to = wp__os_calloc(length + 1, 1);
+  if (*to == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for a delegate's name");
+  (void)memcpy(*to, from, length);
+  return WP_OK;
+}
+
+static void reset(wp_delegate *delegate, wp_runtime *runtime, uint64_t limit_bytes, char *name) {
+  delegate->runtime = runtime;
+  delegate->device = NULL;
+  delegate->name = name;
+  delegate->account.limit = limit_bytes;
+  atomic_store(&delegate->account.claimed, 0);
+  atomic_store(&delegate->account.live, 0);
+  atomic_store(&delegate->account.live_peak, 0);
+  atomic_store(&delegate->account.frees, 0);
+  atomic_store(&delegate->account.allocs, 0);
+  atomic_store(&delegate->references, 1);
+}
+
+/* A record that is in no list. */
+static wp_status take_record(wp_runtime *runtime, const wp_delegate_options *options, wp_delegate **out) {
+  char *name;
+  wp_status status = copy_name(options->name, &name);
+  if (status != WP_OK) return status;
+  wp__mutex_lock(&runtime->lock);
+  wp_delegate *delegate = runtime->old_delegates;
+  if (delegate != NULL) runtime->old_delegates = delegate->next;
+  wp__mutex_unlock(&runtime->lock);
+  if (delegate == NULL) delegate = wp__os_calloc(1, sizeof *delegate);
+  if (delegate == NULL) {
+    wp__os_free(name);
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for a delegate");
+  }
+  reset(delegate, runtime, options->limit_bytes, name);
+  *out = delegate;
+  return WP_OK;
+}
+
+/* Lists the record of an opened delegate, or keeps that of one that could not be opened. */
+static void settle_record(wp_delegate *delegate, bool opened) {
+  wp_runtime *runtime = delegate->runtime;
+  wp__mutex_lock(&runtime->lock);
+  if (!opened) {
+    keep_record(delegate);
+    wp__mutex_unlock(&runtime->lock);
+    return;
+  }
+  delegate->previous = NULL;
+  delegate->next = runtime->delegates;
+  if (delegate->next != NULL) delegate->next->previous = delegate;
+  runtime->delegates = delegate;
+  atomic_store_explicit(&delegate->state, WP__DELEGATE_OPEN, memory_order_release);
+  wp__mutex_unlock(&runtime->lock);
+}
+
+static wp_status open_delegate(wp_runtime *runtime, int device, const wp_delegate_options *options,
+                               wp_delegate **out) {
+  static const wp_delegate_options defaults = WP_DELEGATE_OPTIONS_INIT;
+  wp_delegate *delegate;
+  int ordinal;
+  wp_status status = wp__runtime_check(runtime);
+  if (status != WP_OK) return status;
+  if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
+  if (options == NULL) options = &defaults;
+  status = wp__check_size("wp_delegate_options", options->size, sizeof *options);
+  if (status == WP_OK) status = wp__device_resolve(runtime, device, &ordinal);
+  if (status == WP_OK) status = take_record(runtime, options, &delegate);
+  if (status != WP_OK) return status;
+
+  status = wp__device_open(runtime, ordinal, &delegate->device);
+  settle_record(delegate, status == WP_OK);
+  if (status == WP_OK) *out = delegate;
+  return status;
+}
+
+wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_delegate_options *options, wp_delegate **out) {
+  return wp__result("wp_delegate_open", open_delegate(runtime, device, options, out));
+}
+
+/* What closing a delegate does to its device. */
+static wp_status close_on_device(wp__device *device, wp_release_report *report, bool wants_report) {
+  wp_runtime *runtime = device->runtime;
+  if (!wp__device_close(device)) return wants_report ? wp__release_nothing(device, report) : WP_OK;
+  wp_status status = wp__device_apply_threshold(device);
+  status = wp__first_failure(
+      status, wp__release(device, runtime->options.keep_bytes, runtime->options.release_wait, report));
+  if (status != WP_OK) atomic_store(&device->release_due, true);
+  return status;
+}
+
+static wp_status close_delegate(wp_delegate *delegate, wp_release_report *report) {
+  wp_release_report found = WP_RELEASE_REPORT_INIT;
+  int open = WP__DELEGATE_OPEN;
+  if (delegate == NULL) return WP_OK;
+  wp_status status = wp__runtime_check(delegate->runtime);
+  if (status == WP_OK && report != NULL) {
+    status = wp__check_size("wp_release_report", report->size, sizeof *report);
+  }
+  if (status != WP_OK) return status;
+  if (!atomic_compare_exchange_strong(&delegate->state, &open, WP__DELEGATE_CLOSED)) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed already");
+  }
+  wp__device *device = delegate->device;
+  if (atomic_load(&device->lost)) {
+    (void)wp__device_close(device);
+  } else {
+    status = close_on_device(device, &found, report != NULL);
+  }
+  wp__delegate_release(delegate);
+  if (status <= WP_PENDING && report != NULL) *report = found;
+  return status;
+}
+
+wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *report) {
+  return wp__result("wp_delegate_close", close_delegate(delegate, report));
+}

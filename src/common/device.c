@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+
+#include "home.h"
+#include "runtime.h"
+
+/* -- the current device -- */
+
+wp_status wp__scope_enter(wp__scope *scope, wp_runtime *runtime, int ordinal) {
+  int current = WP__NO_DEVICE;
+  *scope = (wp__scope){runtime, WP__NO_DEVICE};
+  wp_status status = WP__CALL(runtime, ordinal, device_current, &current);
+  if (status != WP_OK || current == ordinal) return status;
+  status = WP__CALL(runtime, ordinal, device_set, ordinal);
+  if (status == WP_OK) scope->previous = current;
+  return status;
+}
+
+void wp__scope_leave(wp__scope *scope) {
+  if (scope->previous == WP__NO_DEVICE) return;
+  wp_status status = WP__CALL(scope->runtime, scope->previous, device_set, scope->previous);
+  if (status != WP_OK) wp__log_fault(scope->runtime, "the thread's current device could not be restored");
+}
+
+/* -- which devices there are -- */
+
+static wp_status find_slots(wp_runtime *runtime, wp__slots **out) {
+  int count = 0;
+  *out = atomic_load_explicit(&runtime->slots, memory_order_acquire);
+  if (*out != NULL) return WP_OK;
+  wp_status status = WP__CALL(runtime, WP__NO_DEVICE, device_count, &count);
+  if (status != WP_OK) return status;
+  if (count < 1) return wp__refuse(WP_ERROR_NO_DEVICE, WP__NO_DEVICE, "the driver knows no device");
+  wp__slots *made = wp__os_calloc(1, sizeof *made + (size_t)count * sizeof made->slots[0]);
+  if (made == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for %d devices", count);
+  made->count = count;
+  if (atomic_compare_exchange_strong(&runtime->slots, out, made)) {
+    *out = made;
+  } else {
+    wp__os_free(made); /* another thread was faster */
+  }
+  return WP_OK;
+}
+
+static wp_status name_device(wp_runtime *runtime, int device, int *ordinal) {
+  if (device < WP_DEVICE_CURRENT) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "%d is neither an ordinal nor WP_DEVICE_CURRENT",
+                      device);
+  }
+  *ordinal = device;
+  return device != WP_DEVICE_CURRENT ? WP_OK : WP__CALL(runtime, WP__NO_DEVICE, device_current, ordinal);
+}
+
+static wp_status check_ordinal(const wp__slots *slots, int ordinal) {
+  if (ordinal >= 0 && ordinal < slots->count) return WP_OK;
+  return wp__refuse(WP_ERROR_NO_DEVICE, ordinal, "there is no device %d: the driver knows %d", ordinal, slots->count);
+}
+
+wp_status wp__device_resolve(wp_runtime *runtime, int device, int *ordinal) {
+  wp__slots *slots;
+  wp_status status = name_device(runtime, device, ordinal);
+  if (status == WP_OK) status = find_slots(runtime, &slots);
+  return status == WP_OK ? check_ordinal(slots, *ordinal) : status;
+}
+
+wp_status wp__device_lookup(wp_runtime *runtime, int device, wp__device **out) {
+  int ordinal;
+  wp_status status = name_device(runtime, device, &ordinal);
+  wp__slots *slots = atomic_load_explicit(&runtime->slots, memory_order_acquire);
+  if (status != WP_OK) return status;
+  if (slots != NULL && (status = check_ordinal(slots, ordinal)) != WP_OK) return status;
+  *out = slots == NULL ? NULL : atomic_load_explicit(&slots->slots[ordinal].device, memory_order_acquire);
+  return WP_OK;
+}
+
+int wp__device_limit(wp_runtime *runtime) {
+  wp__slots *slots = atomic_load_explicit(&runtime->slots, memory_order_acquire);
+  return slots == NULL ? 0 : slots->count;
+}
+
+wp__device *wp__device_at(wp_runtime *runtime, int i) {
+  wp__slots *slots = atomic_load_explicit(&runtime->slots, memory_order_acquire);
+  return atomic_load_explicit(&slots->slots[i].device, memory_order_acquire);
+}
+
+void wp__devices_free(wp_runtime *runtime) { wp__os_free(atomic_load(&runtime->slots)); }
+
+/* -- making and ending one -- */
+
+static wp_status create_in_driver(wp__device *device) {
+  wp_runtime *runtime = device->runtime;
+  int ordinal = device->ordinal;
+  wp_status status = WP__CALL(runtime, ordinal, device_capabilities, ordinal, &device->capabilities);
+  if (status != WP_OK) return status;
+  if ((device->capabilities & WP_CAP_POOLS) == 0) {
+    return wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools", ordinal);
+  }
+  status = WP__CALL(runtime, ordinal, stream_create, &device->home);
+  if (status != WP_OK) return status;
+  status = WP__CALL(runtime, ordinal, pool_create, &device->pool);
+  if (status != WP_OK) (void)WP__VENDOR(runtime, stream_destroy, device->home);
+  return status;
+}
+
+static wp_status create_device(wp_runtime *runtime, int ordinal, wp__device **out) {
+  wp__scope scope;
+  wp__device *device = wp__os_calloc(1, sizeof *device);
+  if (device == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, ordinal, "no memory for a device");
+  device->runtime = runtime;
+  device->ordinal = ordinal;
+  device->checked = runtime->options.stream_contract == WP_STREAMS_CHECKED;
+  device->account.limit = runtime->options.limit_bytes;
+  wp__mutex_init(&device->lock);
+  wp_status status = wp__scope_enter(&scope, runtime, ordinal);
+  if (status == WP_OK) {
+    status = create_in_driver(device);
+    wp__scope_leave(&scope);
+  }
+  if (status == WP_OK) {
+    *out = device;
+  } else {
+    wp__device_free(device);
+  }
+  return status;
+}
+
+void wp__device_free(wp__device *device) {
+  wp__streams_destroy(&device->streams);
+  wp__mutex_destroy(&device->lock);
+  wp__os_free(device);
+}
+
+static wp_status destroy_events(wp__device *device) {
+  wp_runtime *runtime = device->runtime;
+  wp_status status = WP_OK;
+  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
+    wp__stream *stream = atomic_load(&device->streams.buckets[i]);
+    for (; stream != NULL; stream = stream->next) {
+      wp_event event = atomic_load(&stream->event);
+      if (event == NULL) continue;
+      status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+    }
+  }
+  while (device->events_cached > 0) {
+    wp_event event = device->events[--device->events_cached];
+    status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+  }
+  return status;
+}
+
+wp_status wp__device_destroy(wp__device *device) {
+  wp_runtime *runtime = device->runtime;
+  int ordinal = device->ordinal;
+  wp__scope scope;
+  wp_status status = wp__scope_enter(&scope, runtime, ordinal);
+  if (status == WP_OK) {
+    status = wp__home_abandon(device);
+    status = wp__first_failure(status, destroy_events(device));
+    status = wp__first_failure(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
+    status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
+    wp__scope_leave(&scope);
+  }
+  wp__device_free(device);
+  return status;
+}
+
+/* -- opening and closing: the count decides what the pool may keep -- */
+
+wp_status wp__device_open(wp_runtime *runtime, int ordinal, wp__device **out) {
+  wp__slot *slot = &atomic_load_explicit(&runtime->slots, memory_order_acquire)->slots[ordinal];
+  wp_status status = WP_OK;
+  wp__mutex_lock(&runtime->lock);
+  while (slot->creating) wp__cond_wait(&runtime->changed, &runtime->lock);
+  wp__device *device = atomic_load(&slot->device);
+  if (device == NULL && slot->without_pools) {
+    status = wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools", ordinal);
+  } else if (device == NULL) {
+    slot->creating = true;
+    wp__mutex_unlock(&runtime->lock);
+    status = create_device(runtime, ordinal, &device);
+    wp__mutex_lock(&runtime->lock);
+    slot->creating = false;
+    slot->without_pools = status == WP_ERROR_NOT_SUPPORTED;
+    if (status == WP_OK) atomic_store_explicit(&slot->device, device, memory_order_release);
+    wp__cond_broadcast(&runtime->changed);
+  }
+  if (status == WP_OK) (void)atomic_fetch_add(&device->open_delegates, 1);
+  wp__mutex_unlock(&runtime->lock);
+  if (status != WP_OK) return status;
+
+  status = wp__device_apply_threshold(device);
+  if (status == WP_OK) {
+    *out = device;
+  } else {
+    (void)wp__device_close(device);
+  }
+  return status;
+}
+
+bool wp__device_close(wp__device *device) {
+  wp__mutex_lock(&device->runtime->lock);
+  bool last = atomic_fetch_sub(&device->open_delegates, 1) == 1;
+  wp__mutex_unlock(&device->runtime->lock);
+  return last;
+}
+
+wp_status wp__device_apply_threshold(wp__device *device) {
+  wp_runtime *runtime = device->runtime;
+  wp__scope scope;
+  wp_status status = WP_OK;
+  bool entered = false;
+  wp__mutex_lock(&device->lock);
+  while (!device->threshold_changing && status == WP_OK) {
+    bool open = atomic_load(&device->open_delegates) != 0;
+    uint64_t wanted = open ? runtime->options.release_threshold : runtime->options.keep_bytes;
+    if (device->threshold_known && device->threshold == wanted) break;
+    device->threshold_changing = true;
+    wp__mutex_unlock(&device->lock);
+    if (!entered) status = wp__scope_enter(&scope, runtime, device->ordinal);
+    entered = entered || status == WP_OK;
+    if (entered) status = WP__CALL(runtime, device->ordinal, pool_set_threshold, device->pool, wanted);
+    wp__mutex_lock(&device->lock);
+    device->threshold_changing = false;
+    device->threshold_known = status == WP_OK;
+    device->threshold = wanted;
+  }
+  wp__mutex_unlock(&device->lock);
+  if (entered) wp__scope_leave(&scope);
+  return status;
+}
+
+wp_status wp__device_reapply_threshold(wp__device *device) {
+  wp__mutex_lock(&device->lock);
+  if (!device->threshold_changing) device->threshold_known = false;
+  wp__mutex_unlock(&device->lock);
+  return wp__device_apply_threshold(device);
+}
+
+/* -- events -- */
+
+wp_status wp__event_get(wp__device *device, wp_event *out) {
+  bool cached = false;
+  wp__mutex_lock(&device->lock);
+  if (device->events_cached > 0) {
+    *out = device->events[--device->events_cached];
+    cached = true;
+  }
+  wp__mutex_unlock(&device->lock);
+  return cached ? WP_OK : WP__CALL(device->runtime, device->ordinal, event_create, out);
+}
+
+void wp__event_put(wp__device *device, wp_event event) {
+  bool cached = false;
+  wp__mutex_lock(&device->lock);
+  if (device->events_cached < WP__EVENTS_CACHED) {
+    device->events[device->events_cached++] = event;
+    cached = true;
+  }
+  wp__mutex_unlock(&device->lock);
+  if (cached || WP__CALL(device->runtime, device->ordinal, event_destroy, event) == WP_OK) return;
+  wp__log_fault(device->runtime, "an event could not be destroyed");
+}

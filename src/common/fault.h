@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a failure travels: the place that meets it describes it here, once, for its thread; statuses go up through the
+ * callers; the public function publishes it for wp_last_error, or whoever absorbs the failure drops it.
+ */
+#ifndef WARMPOOL_COMMON_FAULT_H
+#define WARMPOOL_COMMON_FAULT_H
+
+#include "warmpool/backend.h"
+#include "warmpool/status.h"
+
+#define WP__NO_DEVICE (-1)
+
+#if defined(__GNUC__)
+#define WP__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define WP__PRINTF(text, first)
+#endif
+
+/* Describes a failure of the library's own making. Returns `status`. */
+wp_status wp__refuse(wp_status status, int device, const char *format, ...) WP__PRINTF(3, 4);
+
+/* Describes the failure that an entry of the backend has just answered with. Returns `status`, or WP_ERROR_DRIVER where
+ * `status` is none that an entry may fail with. */
+wp_status wp__vendor_failed(const wp_backend *backend, wp_status status, int device);
+
+/* Adds the figures of an exhaustion to the failure described last. */
+typedef struct wp__figures {
+  uint64_t requested, live, cached, reserved, device_free, device_total;
+} wp__figures;
+void wp__fault_figures(const wp__figures *figures);
+
+/* The text of the failure described last, for a log; the failure itself is forgotten. Valid until the next one. */
+const char *wp__fault_absorb(void);
+
+/* What a public function returns: publishes the failure if `status` is one. */
+wp_status wp__result(const char *call, wp_status status);
+
+/* The first failure of several steps that all run. */
+static inline wp_status wp__first_failure(wp_status first, wp_status next) {
+  return first > WP_PENDING ? first : next > WP_PENDING ? next : first;
+}
+
+#endif

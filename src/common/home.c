@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "home.h"
+
+#include "runtime.h"
+
+/* -- uses -- */
+
+wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use) {
+  bool capturing = false;
+  *use = (wp__use){stream, stream == NULL ? 0 : wp__counter_get(&stream->epoch), NULL, NULL};
+  wp_status status = wp__stream_capturing(device, handle, &capturing);
+  if (status != WP_OK) return status;
+  if (capturing) {
+    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
+                      "the stream is being captured and its use of the block cannot be recorded: call after the capture");
+  }
+  status = wp__event_get(device, &use->event);
+  if (status != WP_OK) return status;
+  status = WP__CALL(device->runtime, device->ordinal, event_record, use->event, handle);
+  if (status != WP_OK) wp__event_put(device, use->event);
+  return status;
+}
+
+static void unlink_use(wp__block *block, wp__use **link) {
+  wp__use *use = *link;
+  *link = use->next;
+  if (use != &block->own) wp__os_free(use);
+}
+
+void wp__use_drop(wp__device *device, wp__block *block, wp__use **link) {
+  wp_event event = (*link)->event;
+  unlink_use(block, link);
+  wp__event_put(device, event);
+}
+
+void wp__uses_forget(wp__block *block) {
+  while (block->uses != NULL) unlink_use(block, &block->uses);
+}
+
+/* -- the queue -- */
+
+static void push(wp__device *device, wp__block *block) {
+  block->queue = NULL;
+  wp__mutex_lock(&device->lock);
+  if (device->parked_last != NULL) {
+    device->parked_last->queue = block;
+  } else {
+    device->parked_first = block;
+  }
+  device->parked_last = block;
+  (void)atomic_fetch_add(&device->parked_count, 1);
+  wp__mutex_unlock(&device->lock);
+}
+
+static wp__block *pop(wp__device *device) {
+  wp__mutex_lock(&device->lock);
+  wp__block *block = device->parked_first;
+  if (block != NULL) {
+    device->parked_first = block->queue;
+    if (block->queue == NULL) device->parked_last = NULL;
+    (void)atomic_fetch_sub(&device->parked_count, 1);
+  }
+  wp__mutex_unlock(&device->lock);
+  return block;
+}
+
+/* -- what becomes of a parked block -- */
+
+/* Drops the uses that have finished; WP_PENDING if one has not. */
+static wp_status finish_uses(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
+  while (block->uses != NULL) {
+    wp_event event = block->uses->event;
+    bool complete = false;
+    wp_status status = WP__CALL(device->runtime, device->ordinal, event_query, event, &complete);
+    if (status != WP_OK) return status;
+    if (!complete && wait == WP_NO_WAIT) return WP_PENDING;
+    if (!complete) {
+      uint64_t start = wp__clock_ns();
+      status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
+      *waited_ns += wp__clock_ns() - start;
+      if (status != WP_OK) return status;
+    }
+    wp__use_drop(device, block, &block->uses);
+  }
+  return WP_OK;
+}
+
+static wp_status free_on_home(wp__device *device, wp__block *block) {
+  void *ptr = atomic_load(&block->ptr);
+  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, ptr, device->home);
+  if (status != WP_OK) return status;
+  (void)wp__counter_add(&device->driver_frees, 1);
+  atomic_store(&device->home_dirty, true); /* before the bytes leave `parked`: a release looks at both */
+  wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
+  wp__block_drop(&device->runtime->blocks, block);
+  return WP_OK;
+}
+
+/* One step for one block; it is parked again unless it went to the driver (WP_OK). */
+static wp_status advance(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
+  wp_status status = finish_uses(device, block, wait, waited_ns);
+  if (status == WP_OK) status = free_on_home(device, block);
+  if (status != WP_OK) push(device, block);
+  return status;
+}
+
+/* The same in the background of a call that succeeds whatever comes of it. */
+static void try_to_advance(wp__device *device, wp__block *block) {
+  uint64_t waited_ns = 0;
+  wp_status status = advance(device, block, WP_NO_WAIT, &waited_ns);
+  if (status == WP_ERROR_CAPTURING) {
+    (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
+  } else if (status > WP_PENDING) {
+    wp__log_fault(device->runtime, "a freed block could not go to the driver yet");
+  }
+}
+
+void wp__home_park(wp__device *device, wp__block *block) {
+  (void)wp__counter_add(&device->parked_bytes, atomic_load(&block->bytes));
+  try_to_advance(device, block);
+}
+
+void wp__home_poll(wp__device *device) {
+  if (atomic_load_explicit(&device->parked_count, memory_order_relaxed) == 0) return;
+  wp__block *block = pop(device);
+  if (block != NULL) try_to_advance(device, block);
+}
+
+wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
+  wp_status first = WP_OK;
+  /* As many as there are now: one that stays goes to the end of the queue and is not met twice. */
+  for (unsigned left = atomic_load(&device->parked_count); left > 0; left--) {
+    wp__block *block = pop(device);
+    if (block == NULL) break;
+    first = wp__first_failure(first, advance(device, block, wait, waited_ns));
+  }
+  return first > WP_PENDING ? first : WP_OK;
+}
+
+wp_status wp__home_synchronize(wp__device *device) {
+  if (!atomic_exchange(&device->home_dirty, false)) return WP_OK;
+  wp_status status = WP__CALL(device->runtime, device->ordinal, stream_synchronize, device->home);
+  if (status != WP_OK) atomic_store(&device->home_dirty, true);
+  return status;
+}
+
+wp_status wp__home_abandon(wp__device *device) {
+  wp_runtime *runtime = device->runtime;
+  wp_status first = WP_OK;
+  wp__block *block;
+  while ((block = pop(device)) != NULL) {
+    wp_status status = WP_OK;
+    for (wp__use *use = block->uses; use != NULL; use = use->next) {
+      status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
+    }
+    while (block->uses != NULL) wp__use_drop(device, block, &block->uses);
+    /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
+    status = wp__first_failure(status, free_on_home(device, block));
+    first = wp__first_failure(first, status);
+  }
+  return first;
+}
+
+void wp__home_forget(wp__device *device) {
+  wp__block *block;
+  while ((block = pop(device)) != NULL) {
+    wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
+    wp__uses_forget(block);
+    wp__block_drop(&device->runtime->blocks, block);
+  }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parked blocks: freed by the caller while streams other than the freeing one may still use them. They wait, without
+ * holding up any stream, for the events in their `uses`; then they are freed on the library's own stream, "home", on
+ * which nothing unfinished ever runs.
+ */
+#ifndef WARMPOOL_COMMON_HOME_H
+#define WARMPOOL_COMMON_HOME_H
+
+#include "device.h"
+
+/* Takes over a block (TAKEN, out of the map) with its uses; it goes to the driver at once if they have finished. */
+void wp__home_park(wp__device *device, wp__block *block);
+
+/* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none. */
+void wp__home_poll(wp__device *device);
+
+/* Looks at every parked block, waiting for its events or not. Adds the nanoseconds waited. The first failure of the
+ * driver is returned; the block it concerned stays parked. */
+wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns);
+
+/* Makes frees on home visible to a trim. */
+wp_status wp__home_synchronize(wp__device *device);
+
+/* At the end of a device: hands parked blocks to the driver behind their events, unfinished as they are. */
+wp_status wp__home_abandon(wp__device *device);
+
+/* Forgets every parked block without the driver: the device is lost. */
+void wp__home_forget(wp__device *device);
+
+/* -- uses -- */
+
+/* Makes `use` stand for what was submitted to the stream so far. `stream` is its record, if there is one.
+ * WP_ERROR_CAPTURING while it is being captured. */
+wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use);
+/* Takes the first use out of a list and gives its event back. */
+void wp__use_drop(wp__device *device, wp__block *block, wp__use **link);
+/* Forgets all uses of a block without the driver: the device is lost. */
+void wp__uses_forget(wp__block *block);
+
+#endif

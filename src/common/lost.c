@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wp_device_lost: a device was reset outside. Everything of it is forgotten, and the driver is told nothing. */
+#include "delegate.h"
+#include "home.h"
+#include "runtime.h"
+
+static void forget_block(wp__device *device, wp__block *block) {
+  wp__blocks *blocks = &device->runtime->blocks;
+  wp_delegate *delegate = atomic_load(&block->delegate);
+  uint64_t bytes = atomic_load(&block->bytes);
+  (void)wp__map_set(&blocks->map, atomic_load(&block->ptr), NULL);
+  wp__uses_forget(block);
+  wp__block_drop(blocks, block);
+  wp__account_free(&delegate->account, bytes);
+  wp__account_free(&device->account, bytes);
+  wp__delegate_release(delegate);
+}
+
+/* The record leaves the devices in use; open delegates still point to it. */
+static wp__device *take_out(wp_runtime *runtime, int ordinal) {
+  wp__slots *slots = atomic_load(&runtime->slots);
+  wp__mutex_lock(&runtime->lock);
+  wp__device *device = atomic_exchange(&slots->slots[ordinal].device, NULL);
+  if (device != NULL) {
+    atomic_store(&device->lost, true);
+    device->next_lost = runtime->lost;
+    runtime->lost = device;
+  }
+  wp__mutex_unlock(&runtime->lock);
+  return device;
+}
+
+static wp_status lose(wp_runtime *runtime, int ordinal) {
+  wp_status status = wp__runtime_check(runtime);
+  if (status != WP_OK) return status;
+  if (ordinal < 0) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "%d is not an ordinal", ordinal);
+  }
+  wp__device *device = ordinal < wp__device_limit(runtime) ? take_out(runtime, ordinal) : NULL;
+  if (device == NULL) return WP_OK;
+  wp__block *block;
+  for (uint32_t i = 0; (block = wp__block_at(&runtime->blocks, i)) != NULL; i++) {
+    if (wp__block_claim_on(block, device)) forget_block(device, block);
+  }
+  wp__home_forget(device);
+  return WP_OK;
+}
+
+wp_status wp_device_lost(wp_runtime *runtime, int device) { return wp__result("wp_device_lost", lose(runtime, device)); }

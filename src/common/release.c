@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "release.h"
+
+#include "home.h"
+#include "runtime.h"
+
+/* Under WP_STREAMS_DECLARED frees may lie behind the last record. The stream exists as long as it is not retired, and
+ * wp_stream_retire waits for `recorders`. A thread's own default stream cannot be named from here. */
+static wp_status record_rest(wp__device *device, wp__stream *stream) {
+  wp_status status = WP_OK;
+  if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
+  if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
+  (void)atomic_fetch_add(&stream->recorders, 1);
+  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
+  (void)atomic_fetch_sub(&stream->recorders, 1);
+  if (status != WP_ERROR_CAPTURING) return status;
+  (void)wp__fault_absorb();
+  return WP_OK; /* stays unrecorded, and so pending */
+}
+
+/* Shows the driver which frees on the stream have finished. */
+static wp_status observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
+  wp_runtime *runtime = device->runtime;
+  bool complete = false;
+  wp_status status = record_rest(device, stream);
+  if (status != WP_OK) return status;
+  uint64_t recorded = wp__counter_get(&stream->recorded);
+  if (recorded <= wp__counter_get(&stream->observed)) return WP_OK;
+  wp_event event = atomic_load(&stream->event);
+  status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
+  if (status != WP_OK || (!complete && wait == WP_NO_WAIT)) return status;
+  /* Also where it is complete: a query does not count as a synchronisation. */
+  uint64_t start = wp__clock_ns();
+  status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
+  if (!complete) *waited_ns += wp__clock_ns() - start;
+  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
+  return status;
+}
+
+/* Calls observe() for every stream with frees to observe; returns the first failure. */
+static wp_status observe_all(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
+  wp_status first = WP_OK;
+  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
+    wp__stream *stream = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
+    for (; stream != NULL; stream = stream->next) {
+      if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) continue;
+      first = wp__first_failure(first, observe(device, stream, wait, waited_ns));
+    }
+  }
+  return first;
+}
+
+static uint64_t unobserved_bytes(wp__device *device) {
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
+    wp__stream *stream = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
+    for (; stream != NULL; stream = stream->next) {
+      uint64_t observed = wp__counter_get(&stream->observed); /* first: it never passes `freed` */
+      bytes += wp__counter_get(&stream->freed) - observed;
+    }
+  }
+  return bytes;
+}
+
+/* What is freed and cannot go back yet. The sums above count a block each time it was freed, so what the pool holds idle
+ * beyond what it was asked to keep bounds them. */
+static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes) {
+  uint64_t idle = usage->reserved > usage->used ? usage->reserved - usage->used : 0;
+  uint64_t excess = idle > keep_bytes ? idle - keep_bytes : 0;
+  uint64_t unobserved = atomic_load(&device->home_dirty) ? excess : unobserved_bytes(device);
+  return (unobserved < excess ? unobserved : excess) + wp__counter_get(&device->parked_bytes);
+}
+
+static void count_trim(wp__device *device, const wp_pool_usage *before, const wp_pool_usage *after) {
+  (void)wp__counter_add(&device->trims, 1);
+  if (before->reserved > after->reserved) {
+    (void)wp__counter_add(&device->trimmed_bytes, before->reserved - after->reserved);
+  }
+}
+
+static void add_to_report(wp_release_report *report, wp__device *device, uint64_t before, uint64_t after) {
+  report->devices++;
+  report->reserved_before += before;
+  report->reserved_after += after;
+  report->returned_bytes += before > after ? before - after : 0;
+  report->live_bytes += wp__counter_get(&device->account.live);
+}
+
+wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
+  wp__scope scope;
+  wp_pool_usage before = {0, 0}, after = {0, 0};
+  wp_runtime *runtime = device->runtime;
+  int ordinal = device->ordinal;
+  uint64_t waited_ns = 0;
+  wp_status status = wp__scope_enter(&scope, runtime, ordinal);
+  if (status != WP_OK) return status;
+  /* First, for a synchronisation may itself let the driver give memory back. */
+  status = WP__CALL(runtime, ordinal, pool_usage, device->pool, &before);
+  status = wp__first_failure(status, observe_all(device, wait, &waited_ns));
+  status = wp__first_failure(status, wp__home_collect(device, wait, &waited_ns));
+  status = wp__first_failure(status, wp__home_synchronize(device));
+  status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_bytes));
+  status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
+  wp__scope_leave(&scope);
+
+  uint64_t pending = pending_bytes(device, &after, keep_bytes);
+  add_to_report(report, device, before.reserved, after.reserved);
+  report->pending_bytes += pending;
+  report->waited_ns += waited_ns;
+  if (status != WP_OK) return status;
+  count_trim(device, &before, &after);
+  return pending > 0 ? WP_PENDING : WP_OK;
+}
+
+wp_status wp__release_nothing(wp__device *device, wp_release_report *report) {
+  wp__scope scope;
+  wp_pool_usage usage = {0, 0};
+  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = WP__CALL(device->runtime, device->ordinal, pool_usage, device->pool, &usage);
+  wp__scope_leave(&scope);
+  add_to_report(report, device, usage.reserved, usage.reserved);
+  return status;
+}
+
+wp_status wp__release_due(wp__device *device) {
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  if (!atomic_load_explicit(&device->release_due, memory_order_acquire)) return WP_OK;
+  if (atomic_load(&device->open_delegates) != 0 || !atomic_exchange(&device->release_due, false)) return WP_OK;
+  /* Cleared before the look: a free that comes meanwhile sets it again. */
+  wp_status status = wp__release(device, device->runtime->options.keep_bytes, WP_NO_WAIT, &report);
+  if (status != WP_OK) atomic_store(&device->release_due, true);
+  return status == WP_PENDING ? WP_OK : status;
+}
+
+void wp__release_soon(wp__device *device) {
+  atomic_store_explicit(&device->release_due, true, memory_order_release);
+  if (wp__release_due(device) != WP_OK) wp__log_fault(device->runtime, "a release is not finished yet");
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+#include "device.h"
+#include "runtime.h"
+
+struct key {
+  wp_stream handle;
+  uint64_t identity;
+  wp__thread_token *thread; /* of WP_STREAM_PER_THREAD */
+};
+
+bool wp__stream_is_per_thread(const wp__stream *stream) { return stream->handle == WP_STREAM_PER_THREAD; }
+
+static bool is_special(wp_stream handle) { return handle == WP_STREAM_LEGACY || handle == WP_STREAM_PER_THREAD; }
+
+static wp_status make_key(wp__device *device, wp_stream handle, struct key *key) {
+  *key = (struct key){handle == (wp_stream)1 ? WP_STREAM_LEGACY : handle, 0, NULL};
+  if (key->handle == WP_STREAM_PER_THREAD) {
+    key->thread = wp__thread_self();
+    if (key->thread == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a thread");
+    key->identity = key->thread->serial;
+  } else if (key->handle != WP_STREAM_LEGACY && device->checked &&
+             (device->capabilities & WP_CAP_STREAM_IDENTITY) != 0) {
+    uint64_t identity = 0;
+    wp_status status = WP__CALL(device->runtime, device->ordinal, stream_identity, key->handle, &identity);
+    if (status != WP_OK) return status;
+    key->identity = identity;
+  }
+  return WP_OK;
+}
+
+static _Atomic(wp__stream *) *bucket_of(wp__device *device, wp_stream handle) {
+  uint64_t hash = ((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+  return &device->streams.buckets[hash >> 58];
+}
+
+static wp__stream *search(wp__device *device, const struct key *key) {
+  wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
+  for (; stream != NULL; stream = stream->next) {
+    if (stream->handle == key->handle && wp__counter_get(&stream->identity) == key->identity &&
+        !atomic_load_explicit(&stream->retired, memory_order_acquire)) {
+      return stream;
+    }
+  }
+  return NULL;
+}
+
+/* Whether the stream that the record stands for cannot be named any more, given that `key` has just been named. */
+static bool is_gone(wp__stream *stream, const struct key *key) {
+  wp__thread_token *thread = atomic_load(&stream->thread);
+  if (thread != NULL && atomic_load_explicit(&thread->ended, memory_order_acquire)) return true;
+  if (atomic_load(&stream->retired)) return true;
+  return key->thread == NULL && wp__counter_get(&stream->identity) != key->identity;
+}
+
+/* If the frees on a stream that is gone have finished, lets home vouch for them: a synchronisation of home then shows
+ * them to the driver, and no host synchronisation is needed here. */
+static void hand_to_home(wp__device *device, wp__stream *stream) {
+  wp_runtime *runtime = device->runtime;
+  uint64_t recorded = wp__counter_get(&stream->recorded);
+  wp_event event = atomic_load(&stream->event);
+  bool complete = false;
+  if (recorded != wp__counter_get(&stream->freed) || recorded == wp__counter_get(&stream->observed)) return;
+  if (WP__VENDOR(runtime, event_query, event, &complete) != WP_OK || !complete) return;
+  if (WP__VENDOR(runtime, event_wait, device->home, event) != WP_OK) return;
+  atomic_store(&device->home_dirty, true);
+  wp__counter_raise(&stream->observed, recorded);
+}
+
+static void settle_gone(wp__device *device, const struct key *key) {
+  wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
+  for (; stream != NULL; stream = stream->next) {
+    if (stream->handle == key->handle && is_gone(stream, key)) hand_to_home(device, stream);
+  }
+}
+
+/* With the device's lock. A record of the same handle that nobody needs any more, or NULL; those that `key` has
+ * replaced are retired on the way. */
+static wp__stream *reusable(wp__device *device, const struct key *key) {
+  wp__stream *found = NULL;
+  wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
+  for (; stream != NULL; stream = stream->next) {
+    if (stream->handle != key->handle || !is_gone(stream, key)) continue;
+    atomic_store(&stream->retired, true);
+    if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
+  }
+  return found;
+}
+
+/* Makes the record stand for another stream. */
+static void start_life(wp__stream *stream, const struct key *key) {
+  if (key->thread != NULL) wp__thread_retain(key->thread);
+  wp__thread_release(atomic_exchange(&stream->thread, key->thread));
+  (void)wp__counter_add(&stream->epoch, 1);
+  atomic_store(&stream->unrecorded, 0);
+  atomic_store_explicit(&stream->identity, key->identity, memory_order_release);
+  atomic_store_explicit(&stream->retired, false, memory_order_release);
+}
+
+static wp__stream *create(wp__device *device, const struct key *key) {
+  settle_gone(device, key);
+  wp__mutex_lock(&device->lock);
+  wp__stream *stream = search(device, key);
+  if (stream == NULL) {
+    stream = reusable(device, key);
+    if (stream != NULL) {
+      start_life(stream, key);
+    } else if ((stream = wp__os_calloc(1, sizeof *stream)) != NULL) {
+      _Atomic(wp__stream *) *bucket = bucket_of(device, key->handle);
+      stream->handle = key->handle;
+      stream->next = atomic_load(bucket);
+      start_life(stream, key);
+      atomic_store_explicit(bucket, stream, memory_order_release);
+    }
+  }
+  wp__mutex_unlock(&device->lock);
+  return stream;
+}
+
+static wp_status check_device(wp__device *device, wp_stream handle) {
+  int owner = device->ordinal;
+  if (is_special(handle) || (device->capabilities & WP_CAP_STREAM_DEVICE) == 0) return WP_OK;
+  wp_status status = WP__CALL(device->runtime, device->ordinal, stream_device, handle, &owner);
+  if (status != WP_OK || owner == device->ordinal) return status;
+  return wp__refuse(WP_ERROR_WRONG_DEVICE, device->ordinal, "the stream belongs to device %d, the memory to device %d",
+                    owner, device->ordinal);
+}
+
+wp_status wp__stream_find(wp__device *device, wp_stream handle, wp__stream **out) {
+  struct key key;
+  wp_status status = make_key(device, handle, &key);
+  if (status != WP_OK) return status;
+  *out = search(device, &key);
+  if (*out != NULL) return WP_OK;
+  status = check_device(device, key.handle);
+  if (status != WP_OK) return status;
+  *out = create(device, &key);
+  if (*out != NULL) return WP_OK;
+  return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to remember a stream");
+}
+
+wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out) {
+  struct key key;
+  wp_status status = make_key(device, handle, &key);
+  if (status == WP_OK) *out = search(device, &key);
+  return status;
+}
+
+wp_status wp__stream_capturing(wp__device *device, wp_stream handle, bool *out) {
+  return WP__CALL(device->runtime, device->ordinal, stream_capturing, handle, out);
+}
+
+wp_status wp__stream_prepare(wp__device *device, wp__stream *stream) {
+  wp_event event, none = NULL;
+  if (atomic_load_explicit(&stream->event, memory_order_acquire) != NULL) return WP_OK;
+  wp_status status = wp__event_get(device, &event);
+  if (status != WP_OK) return status;
+  if (!atomic_compare_exchange_strong(&stream->event, &none, event)) wp__event_put(device, event);
+  return WP_OK;
+}
+
+static wp_status record_now(wp__device *device, wp__stream *stream) {
+  /* Read first: a free that comes after this may or may not lie before the record, and is not claimed to. */
+  uint64_t freed = wp__counter_get(&stream->freed);
+  atomic_store_explicit(&stream->unrecorded, 0, memory_order_relaxed);
+  wp_event event = atomic_load(&stream->event);
+  wp_status status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
+  if (status == WP_OK) wp__counter_raise(&stream->recorded, freed);
+  return status;
+}
+
+wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
+  bool capturing = false;
+  wp_status status = wp__stream_capturing(device, stream->handle, &capturing);
+  if (status != WP_OK) return status;
+  if (!capturing) return record_now(device, stream);
+  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "the stream is being captured and cannot be recorded");
+}
+
+void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing) {
+  uint64_t freed = wp__counter_add(&stream->freed, bytes);
+  unsigned frees = atomic_fetch_add_explicit(&stream->unrecorded, 1, memory_order_relaxed) + 1;
+  wp_status status = WP_OK;
+  if (device->checked || wp__stream_is_per_thread(stream) || frees >= WP__RECORD_FREES ||
+      freed - wp__counter_get(&stream->recorded) >= WP__RECORD_BYTES) {
+    status = not_capturing ? record_now(device, stream) : wp__stream_record(device, stream);
+  }
+  if (status == WP_ERROR_CAPTURING) {
+    (void)wp__fault_absorb(); /* a later free records, or the close does */
+  } else if (status != WP_OK) {
+    wp__log_fault(device->runtime, "a freed block could not be recorded");
+  }
+}
+
+void wp__streams_destroy(wp__streams *streams) {
+  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
+    wp__stream *stream = atomic_load(&streams->buckets[i]);
+    while (stream != NULL) {
+      wp__stream *next = stream->next;
+      wp__thread_release(atomic_load(&stream->thread));
+      wp__os_free(stream);
+      stream = next;
+    }
+  }
+}

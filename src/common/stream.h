@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device remembers of a stream it has seen: who it is, how many bytes were freed on it, and an event that vouches
+ * for those frees when the stream itself may be gone.
+ *
+ * Three sums of bytes, which only grow, tell where it stands: observed <= recorded <= freed. Frees up to `recorded` lie
+ * before the event's last record; those up to `observed` have been seen to finish by a synchronisation, so that the
+ * driver's trim can give them back.
+ *
+ * Records are type-stable until the device is destroyed. One whose stream is gone and whose frees are all observed
+ * serves the next stream with the same handle.
+ */
+#ifndef WARMPOOL_COMMON_STREAM_H
+#define WARMPOOL_COMMON_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "account.h"
+#include "os.h"
+#include "warmpool/backend.h"
+
+typedef struct wp__device wp__device;
+
+struct wp__stream {
+  struct wp__stream *next; /* in its bucket; never changes once the record is there */
+  wp_stream handle;        /* never changes either */
+  /* Who it is: the driver's id, or the serial of the thread whose default stream it is; 0 where the handle tells all. */
+  wp__counter identity;
+  wp__counter epoch;                  /* grows each time the record serves another stream */
+  atomic_bool retired;                /* will not be named again: by wp_stream_retire, or found replaced */
+  _Atomic(wp__thread_token *) thread; /* of WP_STREAM_PER_THREAD; NULL for others */
+  _Atomic(wp_event) event;            /* NULL before the first free */
+  wp__counter freed, recorded, observed;
+  atomic_uint unrecorded; /* frees since the last record */
+  atomic_uint recorders;  /* releases that may be recording on the stream right now */
+};
+typedef struct wp__stream wp__stream;
+
+#define WP__STREAM_BUCKETS 64u
+typedef struct wp__streams {
+  _Atomic(wp__stream *) buckets[WP__STREAM_BUCKETS];
+} wp__streams;
+
+/* Under WP_STREAMS_DECLARED a record is made after so many frees or bytes. */
+#define WP__RECORD_FREES 64u
+#define WP__RECORD_BYTES ((uint64_t)64 << 20)
+
+/*
+ * All functions want the device to be current.
+ */
+
+/* The record of a stream named in a call, made at first sight. WP_ERROR_OUT_OF_HOST_MEMORY when it cannot be made,
+ * WP_ERROR_WRONG_DEVICE, or what the driver answers. */
+wp_status wp__stream_find(wp__device *device, wp_stream handle, wp__stream **out);
+/* The same, but *out = NULL for a stream that was not seen before. */
+wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out);
+
+bool wp__stream_is_per_thread(const wp__stream *stream);
+
+/* Whether the driver says that the stream is being captured. */
+wp_status wp__stream_capturing(wp__device *device, wp_stream handle, bool *out);
+
+/* Sees to it that there is an event to record. */
+wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);
+
+/* After the driver was given a free of `bytes` on the stream: counts it, and records it when that is due. The caller may
+ * know that the stream is not being captured; otherwise the driver is asked. The free stands, so a record that fails is
+ * only logged; the next one vouches for both. */
+void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing);
+
+/* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists. */
+wp_status wp__stream_record(wp__device *device, wp__stream *stream);
+
+void wp__streams_destroy(wp__streams *streams); /* the host's part; events are the device's affair */
+
+#endif
