@@ -138,12 +138,12 @@ static wp_status destroy_events(wp__device *device) {
     for (; stream != NULL; stream = stream->next) {
       wp_event event = atomic_load(&stream->event);
       if (event == NULL) continue;
-      status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+      status = wp__both(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
     }
   }
   while (device->events_cached > 0) {
     wp_event event = device->events[--device->events_cached];
-    status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+    status = wp__both(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
   }
   return status;
 }
@@ -155,11 +155,12 @@ wp_status wp__device_destroy(wp__device *device) {
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status == WP_OK) {
     status = wp__home_abandon(device);
-    status = wp__first_failure(status, destroy_events(device));
-    status = wp__first_failure(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
-    status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
+    status = wp__both(status, destroy_events(device));
+    status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
+    status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
     wp__scope_leave(&scope);
   }
+  wp__home_forget(device);
   wp__device_free(device);
   return status;
 }

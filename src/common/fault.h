@@ -36,9 +36,10 @@ const char *wp__fault_absorb(void);
 /* What a public function returns: publishes the failure if `status` is one. */
 wp_status wp__result(const char *call, wp_status status);
 
-/* The first failure of several steps that all run. */
-static inline wp_status wp__first_failure(wp_status first, wp_status next) {
-  return first > WP_PENDING ? first : next > WP_PENDING ? next : first;
+/* What two steps that both ran come to: the first failure, otherwise WP_PENDING if either is. */
+static inline wp_status wp__both(wp_status first, wp_status next) {
+  if (first > WP_PENDING) return first;
+  return next > first ? next : first;
 }
 
 #endif

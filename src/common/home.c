@@ -132,7 +132,7 @@ wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns
   for (unsigned left = atomic_load(&device->parked_count); left > 0; left--) {
     wp__block *block = pop(device);
     if (block == NULL) break;
-    first = wp__first_failure(first, advance(device, block, wait, waited_ns));
+    first = wp__both(first, advance(device, block, wait, waited_ns));
   }
   return first > WP_PENDING ? first : WP_OK;
 }
@@ -151,12 +151,12 @@ wp_status wp__home_abandon(wp__device *device) {
   while ((block = pop(device)) != NULL) {
     wp_status status = WP_OK;
     for (wp__use *use = block->uses; use != NULL; use = use->next) {
-      status = wp__first_failure(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
+      status = wp__both(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
     }
     while (block->uses != NULL) wp__use_drop(device, block, &block->uses);
     /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
-    status = wp__first_failure(status, free_on_home(device, block));
-    first = wp__first_failure(first, status);
+    status = wp__both(status, free_on_home(device, block));
+    first = wp__both(first, status);
   }
   return first;
 }

@@ -44,7 +44,7 @@ static wp_status observe_all(wp__device *device, wp_wait wait, uint64_t *waited_
     wp__stream *stream = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
     for (; stream != NULL; stream = stream->next) {
       if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) continue;
-      first = wp__first_failure(first, observe(device, stream, wait, waited_ns));
+      first = wp__both(first, observe(device, stream, wait, waited_ns));
     }
   }
   return first;
@@ -96,11 +96,11 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   if (status != WP_OK) return status;
   /* First, for a synchronisation may itself let the driver give memory back. */
   status = WP__CALL(runtime, ordinal, pool_usage, device->pool, &before);
-  status = wp__first_failure(status, observe_all(device, wait, &waited_ns));
-  status = wp__first_failure(status, wp__home_collect(device, wait, &waited_ns));
-  status = wp__first_failure(status, wp__home_synchronize(device));
-  status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_bytes));
-  status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
+  status = wp__both(status, observe_all(device, wait, &waited_ns));
+  status = wp__both(status, wp__home_collect(device, wait, &waited_ns));
+  status = wp__both(status, wp__home_synchronize(device));
+  status = wp__both(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_bytes));
+  status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
   wp__scope_leave(&scope);
 
   uint64_t pending = pending_bytes(device, &after, keep_bytes);

@@ -99,18 +99,15 @@ static wp_status destroy(wp_runtime *runtime) {
   status = check_idle(runtime);
   if (status != WP_OK) return status;
 
-  wp_status pending = WP_OK;
   for (int i = 0; i < wp__device_limit(runtime); i++) {
     wp_release_report report = WP_RELEASE_REPORT_INIT;
     wp__device *device = wp__device_at(runtime, i);
     if (device == NULL) continue;
-    wp_status released = wp__release(device, 0, runtime->options.release_wait, &report);
-    if (released == WP_PENDING) pending = WP_PENDING;
-    status = wp__first_failure(status, released);
-    status = wp__first_failure(status, wp__device_destroy(device));
+    status = wp__both(status, wp__release(device, 0, runtime->options.release_wait, &report));
+    status = wp__both(status, wp__device_destroy(device));
   }
   free_runtime(runtime);
-  return status > WP_PENDING ? status : pending;
+  return status;
 }
 
 wp_status wp_runtime_destroy(wp_runtime *runtime) { return wp__result("wp_runtime_destroy", destroy(runtime)); }
@@ -143,14 +140,12 @@ wp_status wp_runtime_default(wp_runtime **out) { return wp__result("wp_runtime_d
 /* -- trim, tick -- */
 
 static wp_status trim_all(wp_runtime *runtime, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
-  wp_status first = WP_OK, pending = WP_OK;
+  wp_status status = WP_OK;
   for (int i = 0; i < wp__device_limit(runtime); i++) {
     wp__device *device = wp__device_at(runtime, i);
-    wp_status status = device == NULL ? WP_OK : wp__release(device, keep_bytes, wait, report);
-    if (status == WP_PENDING) pending = WP_PENDING;
-    first = wp__first_failure(first, status);
+    if (device != NULL) status = wp__both(status, wp__release(device, keep_bytes, wait, report));
   }
-  return first > WP_PENDING ? first : pending;
+  return status;
 }
 
 static wp_status trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
@@ -188,7 +183,7 @@ static wp_status tick_device(wp__device *device) {
     status = wp__home_collect(device, WP_NO_WAIT, &waited_ns);
     wp__scope_leave(&scope);
   }
-  return wp__first_failure(status, wp__release_due(device));
+  return wp__both(status, wp__release_due(device));
 }
 
 static wp_status tick(wp_runtime *runtime) {
@@ -196,7 +191,7 @@ static wp_status tick(wp_runtime *runtime) {
   if (status != WP_OK) return status;
   for (int i = 0; i < wp__device_limit(runtime); i++) {
     wp__device *device = wp__device_at(runtime, i);
-    if (device != NULL) status = wp__first_failure(status, tick_device(device));
+    if (device != NULL) status = wp__both(status, tick_device(device));
   }
   return status;
 }
@@ -229,7 +224,7 @@ static wp_status retire(wp_runtime *runtime, int ordinal, wp_stream stream) {
   if (status != WP_OK) return status;
   status = retire_on(device, stream);
   wp__scope_leave(&scope);
-  return wp__first_failure(status, wp__release_due(device));
+  return wp__both(status, wp__release_due(device));
 }
 
 wp_status wp_stream_retire(wp_runtime *runtime, int device, wp_stream stream) {

@@ -72,7 +72,7 @@ static wp_status ask_driver(wp_runtime *runtime, int ordinal, wp_driver_stats *o
   if (status != WP_OK) return status;
   if (device != NULL) {
     status = wp__release_due(device);
-    status = wp__first_failure(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &usage));
+    status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &usage));
   }
   if (status == WP_OK) {
     status = WP__CALL(runtime, ordinal, device_memory, &found.device_free, &found.device_total);
@@ -131,7 +131,7 @@ static wp_status reset_peaks(wp_runtime *runtime, int ordinal) {
   }
   for (int i = 0; i < wp__device_limit(runtime); i++) {
     device = wp__device_at(runtime, i);
-    if (device != NULL) status = wp__first_failure(status, reset_device(device));
+    if (device != NULL) status = wp__both(status, reset_device(device));
   }
   return status;
 }

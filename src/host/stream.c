@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+#include "device.h"
+#include "error.h"
+#include "slots.h"
+
+static struct wp__host_slots streams = WP__HOST_SLOTS_STREAMS;
+
+/* -- a thread's own streams: they end with the thread; used after that, they are new ones -- */
+
+struct own_streams {
+  struct wp__host_timeline *of_device[WP__HOST_MAX_DEVICES];
+};
+
+static wp__once own_once = WP__ONCE_INIT;
+static wp__tls own_tls;
+static bool own_tls_works;
+
+static void end_own_streams(void *value) {
+  struct own_streams *own = value;
+  for (int i = 0; i < WP__HOST_MAX_DEVICES; ++i) {
+    if (own->of_device[i] != NULL) wp__host_timeline_close(own->of_device[i]);
+  }
+  wp__os_free(own);
+}
+
+static void create_own_tls(void) { own_tls_works = wp__tls_create(&own_tls, end_own_streams); }
+
+static struct own_streams *own_streams(void) {
+  wp__once_run(&own_once, create_own_tls);
+  if (!own_tls_works) return NULL;
+  struct own_streams *own = wp__tls_get(&own_tls);
+  if (own != NULL) return own;
+  own = wp__os_calloc(1, sizeof *own);
+  if (own == NULL || wp__tls_set(&own_tls, own)) return own;
+  wp__os_free(own);
+  return NULL;
+}
+
+static struct wp__host_timeline *own_stream(int device) {
+  struct own_streams *own = own_streams();
+  if (own == NULL) return NULL;
+  if (own->of_device[device] == NULL) own->of_device[device] = wp__host_timeline_create(device);
+  return own->of_device[device];
+}
+
+/* -- handles -- */
+
+static wp__host_result acquire_special(void *stream, struct wp__host_timeline **out) {
+  int device;
+  wp__host_result result = wp__host_device_current(&device);
+  if (result != WP__HOST_SUCCESS) return result;
+  struct wp__host_timeline *timeline =
+      stream == WP__HOST_STREAM_PER_THREAD ? own_stream(device) : wp__host_device_legacy(device);
+  if (timeline == NULL) return WP__HOST_OUT_OF_HOST_MEMORY;
+  wp__host_timeline_retain(timeline);
+  *out = timeline;
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_acquire(void *stream, struct wp__host_timeline **out) {
+  if (stream == WP__HOST_STREAM_LEGACY || stream == WP__HOST_STREAM_LEGACY_ALIAS ||
+      stream == WP__HOST_STREAM_PER_THREAD) {
+    return acquire_special(stream, out);
+  }
+  wp__mutex_lock(&wp__host_lock);
+  struct wp__host_timeline *timeline = wp__host_slots_get(&streams, stream);
+  if (timeline != NULL) wp__host_timeline_retain(timeline);
+  wp__mutex_unlock(&wp__host_lock);
+  if (timeline == NULL) return WP__HOST_INVALID_VALUE;
+  *out = timeline;
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_create(int device, void **out) {
+  if (out == NULL) return wp__host_finish(WP__HOST_INVALID_VALUE);
+  wp__host_result result = wp__host_device_check(device);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  struct wp__host_timeline *timeline = wp__host_timeline_create(device);
+  if (timeline == NULL) return wp__host_finish(WP__HOST_OUT_OF_HOST_MEMORY);
+  wp__mutex_lock(&wp__host_lock);
+  void *handle = wp__host_slots_put(&streams, timeline);
+  wp__mutex_unlock(&wp__host_lock);
+  if (handle == NULL) {
+    wp__host_timeline_release(timeline);
+    return wp__host_finish(WP__HOST_OUT_OF_HOST_MEMORY);
+  }
+  *out = handle;
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_destroy(void *stream) {
+  wp__mutex_lock(&wp__host_lock);
+  struct wp__host_timeline *timeline = wp__host_slots_remove(&streams, stream);
+  wp__mutex_unlock(&wp__host_lock);
+  if (timeline == NULL) return wp__host_finish(WP__HOST_INVALID_VALUE);
+  wp__host_timeline_close(timeline);
+  return WP__HOST_SUCCESS;
+}
+
+/* -- what is asked of a stream -- */
+
+wp__host_result wp__host_stream_id(void *stream, uint64_t *out) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = out == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  *out = timeline->id;
+  wp__host_timeline_release(timeline);
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_device(void *stream, int *out) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = out == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  *out = timeline->device;
+  wp__host_timeline_release(timeline);
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_query(void *stream, bool *complete) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = complete == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  wp__mutex_lock(&wp__host_lock);
+  *complete = timeline->first == NULL;
+  wp__mutex_unlock(&wp__host_lock);
+  wp__host_timeline_release(timeline);
+  return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_synchronize(void *stream) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  result = wp__host_timeline_synchronize(timeline);
+  wp__host_timeline_release(timeline);
+  return wp__host_finish(result);
+}
+
+/* -- what is sent to a stream -- */
+
+wp__host_result wp__host_launch(void *stream, void (*function)(void *argument), void *argument) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = function == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  result = wp__host_timeline_launch(timeline, function, argument);
+  wp__host_timeline_release(timeline);
+  return wp__host_finish(result);
+}
+
+static struct wp__host_point *take_point(void *stream, wp__host_result *result) {
+  struct wp__host_timeline *timeline;
+  *result = wp__host_stream_acquire(stream, &timeline);
+  if (*result != WP__HOST_SUCCESS) return NULL;
+  wp__mutex_lock(&wp__host_lock);
+  struct wp__host_point *point = wp__host_point_take(timeline);
+  wp__mutex_unlock(&wp__host_lock);
+  wp__host_timeline_release(timeline);
+  if (point == NULL) *result = WP__HOST_OUT_OF_HOST_MEMORY;
+  return point;
+}
+
+wp__host_result wp__host_stream_join(void *stream, void *other) {
+  struct wp__host_timeline *timeline;
+  wp__host_result result = wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  struct wp__host_point *point = take_point(other, &result);
+  if (point != NULL) result = wp__host_timeline_wait(timeline, point);
+  wp__host_point_release(point);
+  wp__host_timeline_release(timeline);
+  return wp__host_finish(result);
+}
