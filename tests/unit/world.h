@@ -24,6 +24,16 @@ extern wp_runtime_options world_options; /* what world_start uses, on the fake b
 void world_start(struct world *world);
 void world_end(struct world *world); /* everything must be freed and closed; proves that nothing is left anywhere */
 
+/* A test between start() and world_end(&world). Not with .init and .fini: Criterion only warns of what fails there. */
+#define WORLD_TEST(suite, name, start)                                                                                 \
+  static void suite##_##name(void);                                                                                    \
+  Test(suite, name, .timeout = 10) {                                                                                   \
+    start();                                                                                                           \
+    suite##_##name();                                                                                                  \
+    world_end(&world);                                                                                                 \
+  }                                                                                                                    \
+  static void suite##_##name(void)
+
 #define expect(expected, call)                                                                                         \
   do {                                                                                                                 \
     wp_status expect_status_ = (call);                                                                                 \
