@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The vtable between the library and a driver. One backend is built in, chosen when the library was built; a caller may
- * wrap it (to inject faults, to count, to trace) and hand the wrapper to wp_runtime_create. The vtable is versioned with
- * the library: a wrapper is compiled against the headers of the library it runs with.
+ * wrap it (to inject faults, to count, to trace) and hand the wrapper to wp_runtime_create. The vtable is versioned
+ * with the library: a wrapper is compiled against the headers of the library it runs with.
  *
  * Rules for every entry, unless its comment says otherwise:
  *   - Every member is required; what a driver cannot do is missing from `device_capabilities`, and then the entry is
@@ -91,7 +91,7 @@ typedef struct wp_driver_error {
 
 typedef struct wp_backend {
   size_t size;      /* sizeof(wp_backend) */
-  const char *name; /* "host", "cuda", ...; a static string */
+  const char *name; /* of the driver, for example "host"; a static string */
   void *self;       /* handed to every entry */
 
   /* -- devices -- */

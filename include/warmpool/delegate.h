@@ -27,7 +27,8 @@ typedef struct wp_delegate_options {
   const char *name;     /* shown in wp_stats_json; copied; NULL: "" */
   uint64_t limit_bytes; /* most live bytes of this delegate; 0: no limit */
 } wp_delegate_options;
-#define WP_DELEGATE_OPTIONS_INIT {sizeof(wp_delegate_options), NULL, 0}
+#define WP_DELEGATE_OPTIONS_INIT                                                                                       \
+  { sizeof(wp_delegate_options), NULL, 0 }
 
 /*
  * Opens a delegate on `device` (an ordinal or WP_DEVICE_CURRENT). The first one of a device makes its pool; opening
@@ -96,7 +97,8 @@ typedef struct wp_pointer_info_t {
   wp_delegate *delegate; /* whose it is, perhaps closed */
   wp_stream stream;      /* the stream it was allocated on */
 } wp_pointer_info_t;
-#define WP_POINTER_INFO_INIT {sizeof(wp_pointer_info_t), -1, NULL, 0, NULL, NULL}
+#define WP_POINTER_INFO_INIT                                                                                           \
+  { sizeof(wp_pointer_info_t), -1, NULL, 0, NULL, NULL }
 
 /*
  * Tells about the live block that `ptr` points into. A block's first byte is found at once, other bytes by a walk over

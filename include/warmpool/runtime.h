@@ -58,10 +58,11 @@ typedef struct wp_runtime_options {
   wp_log_callback *log;       /* NULL: nothing is reported */
   void *user;                 /* handed to the callback */
 } wp_runtime_options;
-/* clang-format off */
 #define WP_RUNTIME_OPTIONS_INIT                                                                                        \
-  { sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, UINT64_MAX, 0, 0, NULL, NULL }
-/* clang-format on */
+  {                                                                                                                    \
+    sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, UINT64_MAX, 0, 0, NULL,    \
+        NULL                                                                                                           \
+  }
 
 /*
  * Makes a runtime. No device is touched before the first delegate opens. The options are copied; the backend they name

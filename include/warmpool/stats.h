@@ -59,9 +59,8 @@ typedef struct wp_stats {
   WP_STATS_LIST(WP_STATS_MEMBER)
 } wp_stats;
 #undef WP_STATS_MEMBER
-/* clang-format off */
-#define WP_STATS_INIT { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-/* clang-format on */
+#define WP_STATS_INIT                                                                                                  \
+  { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* What the driver says of a device and of this runtime's pool on it. */
 typedef struct wp_driver_stats {
@@ -71,7 +70,8 @@ typedef struct wp_driver_stats {
   uint64_t device_free;   /* of the whole device, all processes */
   uint64_t device_total;
 } wp_driver_stats;
-#define WP_DRIVER_STATS_INIT {sizeof(wp_driver_stats), 0, 0, 0, 0}
+#define WP_DRIVER_STATS_INIT                                                                                           \
+  { sizeof(wp_driver_stats), 0, 0, 0, 0 }
 
 /*
  * What a release (the last close, or a trim) found and what it left. It says what did not go back, and why:
@@ -88,7 +88,8 @@ typedef struct wp_release_report {
   uint64_t pending_bytes;  /* freed, but the streams that used them have not got so far */
   uint64_t waited_ns;      /* nanoseconds the call spent waiting for such work */
 } wp_release_report;
-#define WP_RELEASE_REPORT_INIT {sizeof(wp_release_report), 0, 0, 0, 0, 0, 0, 0}
+#define WP_RELEASE_REPORT_INIT                                                                                         \
+  { sizeof(wp_release_report), 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Fills `out` with the counters of `device` (an ordinal, or WP_DEVICE_CURRENT, which asks the driver which that is);

@@ -62,9 +62,8 @@ typedef struct wp_error_info {
   uint64_t device_free;     /* the driver's figures for the whole device */
   uint64_t device_total;
 } wp_error_info;
-/* clang-format off */
-#define WP_ERROR_INFO_INIT { sizeof(wp_error_info), NULL, 0, "", "", -1, 0, 0, 0, 0, 0, 0 }
-/* clang-format on */
+#define WP_ERROR_INFO_INIT                                                                                             \
+  { sizeof(wp_error_info), NULL, 0, "", "", -1, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Copies the particulars of the calling thread's last failed wp_ call to `out`; successful calls do not change them.

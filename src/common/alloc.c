@@ -18,8 +18,7 @@ bool wp__round_up(size_t bytes, size_t *rounded) {
 
 static wp_status ask_driver(wp__device *device, size_t bytes, wp_stream stream, void **out) {
   void *ptr = NULL;
-  wp_status status =
-      WP__CALL(device->runtime, device->ordinal, memory_alloc, device->pool, bytes, stream, &ptr);
+  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_alloc, device->pool, bytes, stream, &ptr);
   if (status != WP_OK) return status;
   if (ptr == NULL) return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "the driver had no memory");
   *out = ptr;
@@ -225,7 +224,8 @@ static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle
   if (status == WP_OK) status = wp__stream_capturing(device, handle, &capturing);
   if (status != WP_OK) return status;
   if (capturing) {
-    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "memory cannot be primed on a stream that is being captured");
+    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
+                      "memory cannot be primed on a stream that is being captured");
   }
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");

@@ -4,7 +4,8 @@
 #include "fault.h"
 
 static wp_status missing(const char *member) {
-  return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "wp_backend.%s is NULL: every member is required", member);
+  return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "wp_backend.%s is NULL: every member is required",
+                    member);
 }
 
 wp_status wp__backend_check(const wp_backend *backend) {

@@ -55,10 +55,10 @@ struct wp__block {
 
 typedef struct wp__blocks {
   wp__map map;
-  wp__mutex lock;               /* making slabs */
-  _Atomic(wp__block *) *slabs;  /* WP__SLABS_MAX of them */
-  atomic_uint made;             /* records in use or in the free list */
-  atomic_uint_least64_t idle;   /* free list: tag << 32 | index + 1; the tag grows with each change */
+  wp__mutex lock;              /* making slabs */
+  _Atomic(wp__block *) *slabs; /* WP__SLABS_MAX of them */
+  atomic_uint made;            /* records in use or in the free list */
+  atomic_uint_least64_t idle;  /* free list: tag << 32 | index + 1; the tag grows with each change */
 } wp__blocks;
 
 bool wp__blocks_init(wp__blocks *blocks); /* false: out of host memory */
@@ -91,8 +91,8 @@ typedef struct wp__block_view {
   wp_delegate *delegate;
   wp_stream stream;
 } wp__block_view;
-bool wp__block_look(wp__block *block, wp__block_view *view);                          /* false: not live */
-bool wp__block_find(wp__blocks *blocks, const void *ptr, wp__block_view *view);       /* by its first byte */
+bool wp__block_look(wp__block *block, wp__block_view *view);                           /* false: not live */
+bool wp__block_find(wp__blocks *blocks, const void *ptr, wp__block_view *view);        /* by its first byte */
 bool wp__block_find_within(wp__blocks *blocks, const void *ptr, wp__block_view *view); /* by any byte */
 
 /* Walks all records: `index` from 0 while the result is not NULL. */

@@ -104,10 +104,9 @@ static void settle_record(wp_delegate *delegate, bool opened) {
   wp__mutex_unlock(&runtime->lock);
 }
 
-static wp_status open_delegate(wp_runtime *runtime, int device, const wp_delegate_options *options,
-                               wp_delegate **out) {
+static wp_status open_delegate(wp_runtime *runtime, int device, const wp_delegate_options *options, wp_delegate **out) {
   static const wp_delegate_options defaults = WP_DELEGATE_OPTIONS_INIT;
-  wp_delegate *delegate = NULL;
+  wp_delegate *delegate;
   int ordinal;
   wp_status status = wp__runtime_check(runtime);
   if (status != WP_OK) return status;
@@ -133,8 +132,7 @@ static wp_status close_on_device(wp__device *device, wp_release_report *report, 
   wp_runtime *runtime = device->runtime;
   if (!wp__device_close(device)) return wants_report ? wp__release_nothing(device, report) : WP_OK;
   wp_status status = wp__device_apply_threshold(device);
-  status = wp__both(
-      status, wp__release(device, runtime->options.keep_bytes, runtime->options.release_wait, report));
+  status = wp__both(status, wp__release(device, runtime->options.keep_bytes, runtime->options.release_wait, report));
   if (status != WP_OK) atomic_store(&device->release_due, true);
   return status;
 }

@@ -19,10 +19,6 @@
 #define WP__CALL(runtime, ordinal, entry, ...)                                                                         \
   wp__described((runtime)->backend, ordinal, WP__VENDOR(runtime, entry, __VA_ARGS__))
 
-static inline wp_status wp__described(const wp_backend *backend, int ordinal, wp_status status) {
-  return status == WP_OK ? WP_OK : wp__vendor_failed(backend, status, ordinal);
-}
-
 #define WP__EVENTS_CACHED 64u
 
 struct wp__device {

@@ -104,23 +104,26 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
 
 /* -- wp_free_after -- */
 
-/* Adds a use for each stream that has none yet; on failure those added so far are dropped again. */
+static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {
+  wp__stream *stream;
+  wp__use *use = wp__os_calloc(1, sizeof *use);
+  if (use == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a use");
+  wp_status status = wp__stream_find(device, handle, &stream);
+  if (status == WP_OK) status = wp__use_record(device, stream->handle, stream, use);
+  if (status != WP_OK) {
+    wp__os_free(use);
+    return status;
+  }
+  use->next = block->uses;
+  block->uses = use;
+  return WP_OK;
+}
+
+/* On failure the uses added so far are dropped again. */
 static wp_status add_uses(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {
   wp__use *noted = block->uses;
   wp_status status = WP_OK;
-  for (size_t i = 0; i < count; i++) {
-    wp__stream *stream;
-    wp__use *use = wp__os_calloc(1, sizeof *use);
-    status = use != NULL ? wp__stream_find(device, streams[i], &stream)
-                         : wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a use");
-    if (status == WP_OK) status = wp__use_record(device, stream->handle, stream, use);
-    if (status != WP_OK) {
-      wp__os_free(use);
-      break;
-    }
-    use->next = block->uses;
-    block->uses = use;
-  }
+  for (size_t i = 0; i < count && status == WP_OK; i++) status = add_use(device, block, streams[i]);
   while (status != WP_OK && block->uses != noted) wp__use_drop(device, block, &block->uses);
   return status;
 }

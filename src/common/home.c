@@ -11,8 +11,9 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
   wp_status status = wp__stream_capturing(device, handle, &capturing);
   if (status != WP_OK) return status;
   if (capturing) {
-    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
-                      "the stream is being captured and its use of the block cannot be recorded: call after the capture");
+    return wp__refuse(
+        WP_ERROR_CAPTURING, device->ordinal,
+        "the stream is being captured and its use of the block cannot be recorded: call after the capture");
   }
   status = wp__event_get(device, &use->event);
   if (status != WP_OK) return status;

@@ -12,7 +12,8 @@
 /* Takes over a block (TAKEN, out of the map) with its uses; it goes to the driver at once if they have finished. */
 void wp__home_park(wp__device *device, wp__block *block);
 
-/* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none. */
+/* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none.
+ */
 void wp__home_poll(wp__device *device);
 
 /* Looks at every parked block, waiting for its events or not. Adds the nanoseconds waited. The first failure of the

@@ -46,4 +46,6 @@ static wp_status lose(wp_runtime *runtime, int ordinal) {
   return WP_OK;
 }
 
-wp_status wp_device_lost(wp_runtime *runtime, int device) { return wp__result("wp_device_lost", lose(runtime, device)); }
+wp_status wp_device_lost(wp_runtime *runtime, int device) {
+  return wp__result("wp_device_lost", lose(runtime, device));
+}

@@ -22,8 +22,10 @@ typedef struct wp__mutex {
 typedef struct wp__cond {
   pthread_cond_t native;
 } wp__cond;
-#define WP__MUTEX_INIT {PTHREAD_MUTEX_INITIALIZER}
-#define WP__COND_INIT {PTHREAD_COND_INITIALIZER}
+#define WP__MUTEX_INIT                                                                                                 \
+  { PTHREAD_MUTEX_INITIALIZER }
+#define WP__COND_INIT                                                                                                  \
+  { PTHREAD_COND_INITIALIZER }
 
 void wp__mutex_init(wp__mutex *mutex);
 void wp__mutex_destroy(wp__mutex *mutex);
@@ -45,7 +47,8 @@ uint64_t wp__clock_ns(void); /* monotonic */
 typedef struct wp__once {
   pthread_once_t native;
 } wp__once;
-#define WP__ONCE_INIT {PTHREAD_ONCE_INIT}
+#define WP__ONCE_INIT                                                                                                  \
+  { PTHREAD_ONCE_INIT }
 void wp__once_run(wp__once *once, void (*function)(void));
 
 /* A value for each thread, with a destructor that runs when a thread with a non-NULL value ends. */
@@ -83,11 +86,11 @@ void wp__pages_decommit(void *address, size_t bytes); /* inaccessible, and the m
 /* -- for tests, in builds with WARMPOOL_TESTING -- */
 
 #ifdef WARMPOOL_TESTING
-int wp__test_locks_held(void);                  /* by the calling thread */
-void wp__test_fail_allocation(long nth);        /* the nth wp__os_calloc from now fails, once; 0: none will */
-void wp__test_fail_allocations(bool always);    /* every one fails */
-long wp__test_allocations(void);                /* wp__os_calloc minus wp__os_free */
-bool wp__test_allocation_failed(void);          /* whether the one that was asked for did fail */
+int wp__test_locks_held(void);               /* by the calling thread */
+void wp__test_fail_allocation(long nth);     /* the nth wp__os_calloc from now fails, once; 0: none will */
+void wp__test_fail_allocations(bool always); /* every one fails */
+long wp__test_allocations(void);             /* wp__os_calloc minus wp__os_free */
+bool wp__test_allocation_failed(void);       /* whether the one that was asked for did fail */
 void wp__test_set_fork_generation(unsigned generation);
 #endif
 

@@ -177,8 +177,7 @@ size_t wp__page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 void *wp__pages_reserve(size_t bytes, size_t alignment) {
   /* Takes `alignment` too much and cuts the ends off. */
-  char *whole =
-      mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *whole = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (whole == MAP_FAILED) return NULL;
   size_t head = (alignment - ((uintptr_t)whole & (alignment - 1))) & (alignment - 1);
   if (head != 0) (void)munmap(whole, head);

@@ -62,8 +62,8 @@ static uint64_t unobserved_bytes(wp__device *device) {
   return bytes;
 }
 
-/* What is freed and cannot go back yet. The sums above count a block each time it was freed, so what the pool holds idle
- * beyond what it was asked to keep bounds them. */
+/* What is freed and cannot go back yet. The sums above count a block each time it was freed, so what the pool holds
+ * idle beyond what it was asked to keep bounds them. */
 static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes) {
   uint64_t idle = usage->reserved > usage->used ? usage->reserved - usage->used : 0;
   uint64_t excess = idle > keep_bytes ? idle - keep_bytes : 0;

@@ -111,8 +111,7 @@ static wp_status reset_device(wp__device *device) {
   wp__scope_leave(&scope);
   if (status != WP_OK) return status;
   lower_peak(&device->account.live_peak, &device->account.live);
-  atomic_store(&device->reserved_peak,
-               wp__counter_get(&device->account.live) + wp__counter_get(&device->parked_bytes));
+  atomic_store(&device->reserved_peak, wp__counter_get(&device->account.live) + wp__counter_get(&device->parked_bytes));
   wp__mutex_lock(&runtime->lock);
   for (wp_delegate *delegate = runtime->delegates; delegate != NULL; delegate = delegate->next) {
     if (delegate->device == device) lower_peak(&delegate->account.live_peak, &delegate->account.live);

@@ -12,8 +12,7 @@ const char *wp_version(void) { return WP_VERSION_STRING; }
 
 const char *wp_status_name(wp_status status) {
 #define NAME_CASE(name, value, message)                                                                                \
-  case name:                                                                                                           \
-    return #name;
+  case name: return #name;
   switch (status) { WP_STATUS_LIST(NAME_CASE) }
 #undef NAME_CASE
   return "WP_ERROR_UNKNOWN";
@@ -21,8 +20,7 @@ const char *wp_status_name(wp_status status) {
 
 const char *wp_status_message(wp_status status) {
 #define MESSAGE_CASE(name, value, message)                                                                             \
-  case name:                                                                                                           \
-    return message;
+  case name: return message;
   switch (status) { WP_STATUS_LIST(MESSAGE_CASE) }
 #undef MESSAGE_CASE
   return "not a status of this library";
@@ -43,25 +41,25 @@ static void start_fault(wp_status status, int device) {
   described = status;
 }
 
-wp_status wp__refuse(wp_status status, int device, const char *format, ...) {
+void wp__describe(wp_status status, int device, const char *format, ...) {
   va_list arguments;
   start_fault(status, device);
   va_start(arguments, format);
   (void)vsnprintf(fault.message, sizeof fault.message, format, arguments);
   va_end(arguments);
-  return status;
 }
 
-wp_status wp__vendor_failed(const wp_backend *backend, wp_status status, int device) {
+void wp__describe_vendor(const wp_backend *backend, wp_status status, int device) {
   wp_driver_error error = {0, "", "", ""};
-  if (status <= WP_PENDING || status > WP_ERROR_DRIVER) status = WP_ERROR_DRIVER;
   backend->last_error(backend->self, &error);
-  if (error.code == 0) return wp__refuse(status, device, "%s: %s", backend->name, wp_status_message(status));
+  if (error.code == 0) {
+    wp__describe(status, device, "%s: %s", backend->name, wp_status_message(status));
+    return;
+  }
   start_fault(status, device);
   fault.code = error.code;
   copy_text(fault.name, sizeof fault.name, error.name);
   (void)snprintf(fault.message, sizeof fault.message, "%s: %s", error.call, error.text);
-  return status;
 }
 
 void wp__fault_figures(const wp__figures *figures) {
@@ -78,13 +76,11 @@ const char *wp__fault_absorb(void) {
   return fault.message;
 }
 
-wp_status wp__result(const char *call, wp_status status) {
-  if (status <= WP_PENDING) return status;
-  if (described != status) (void)wp__refuse(status, WP__NO_DEVICE, "%s", wp_status_message(status));
+void wp__publish(const char *call, wp_status status) {
+  if (described != status) wp__describe(status, WP__NO_DEVICE, "%s", wp_status_message(status));
   published = fault;
   published.call = call;
   described = WP_OK;
-  return status;
 }
 
 void wp_last_error(wp_error_info *out) {

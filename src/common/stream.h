@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device remembers of a stream it has seen: who it is, how many bytes were freed on it, and an event that vouches
- * for those frees when the stream itself may be gone.
+ * What a device remembers of a stream it has seen: who it is, how many bytes were freed on it, and an event that
+ * vouches for those frees when the stream itself may be gone.
  *
  * Three sums of bytes, which only grow, tell where it stands: observed <= recorded <= freed. Frees up to `recorded` lie
  * before the event's last record; those up to `observed` have been seen to finish by a synchronisation, so that the
@@ -25,7 +25,8 @@ typedef struct wp__device wp__device;
 struct wp__stream {
   struct wp__stream *next; /* in its bucket; never changes once the record is there */
   wp_stream handle;        /* never changes either */
-  /* Who it is: the driver's id, or the serial of the thread whose default stream it is; 0 where the handle tells all. */
+  /* Who it is: the driver's id, or the serial of the thread whose default stream it is; 0 where the handle tells all.
+   */
   wp__counter identity;
   wp__counter epoch;                  /* grows each time the record serves another stream */
   atomic_bool retired;                /* will not be named again: by wp_stream_retire, or found replaced */
@@ -64,9 +65,9 @@ wp_status wp__stream_capturing(wp__device *device, wp_stream handle, bool *out);
 /* Sees to it that there is an event to record. */
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);
 
-/* After the driver was given a free of `bytes` on the stream: counts it, and records it when that is due. The caller may
- * know that the stream is not being captured; otherwise the driver is asked. The free stands, so a record that fails is
- * only logged; the next one vouches for both. */
+/* After the driver was given a free of `bytes` on the stream: counts it, and records it when that is due. The caller
+ * may know that the stream is not being captured; otherwise the driver is asked. The free stands, so a record that
+ * fails is only logged; the next one vouches for both. */
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing);
 
 /* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists. */

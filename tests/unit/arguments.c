@@ -68,10 +68,14 @@ Test(options, values_out_of_range_are_named) {
 }
 
 Test(options, the_default_runtime_reads_the_environment) {
-  static const char *const wrong[][2] = {
-      {"WARMPOOL_STREAMS", "sometimes"},         {"WARMPOOL_RELEASE_WAIT", "yes"}, {"WARMPOOL_OOM", "kill"},
-      {"WARMPOOL_RELEASE_THRESHOLD", "1Q"},      {"WARMPOOL_LIMIT_BYTES", "-1"},   {"WARMPOOL_KEEP_BYTES", "1Mi"},
-      {"WARMPOOL_KEEP_BYTES", "99999999999999999999"}, {"WARMPOOL_KEEP_BYTES", "99999999999T"}};
+  static const char *const wrong[][2] = {{"WARMPOOL_STREAMS", "sometimes"},
+                                         {"WARMPOOL_RELEASE_WAIT", "yes"},
+                                         {"WARMPOOL_OOM", "kill"},
+                                         {"WARMPOOL_RELEASE_THRESHOLD", "1Q"},
+                                         {"WARMPOOL_LIMIT_BYTES", "-1"},
+                                         {"WARMPOOL_KEEP_BYTES", "1Mi"},
+                                         {"WARMPOOL_KEEP_BYTES", "99999999999999999999"},
+                                         {"WARMPOOL_KEEP_BYTES", "99999999999T"}};
   wp_runtime *runtime = NULL, *again = NULL;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     cr_assert_eq(setenv(wrong[i][0], wrong[i][1], 1), 0);
@@ -314,7 +318,8 @@ WORLD_TEST(arguments, json_follows_snprintf_and_escapes_names, start) {
   cr_assert_eq(wp_stats_json(world.runtime, part, sizeof part), length);
   cr_assert_eq(strlen(part), sizeof part - 1);
   cr_assert_eq(strncmp(part, whole, sizeof part - 1), 0);
-  cr_assert_not_null(strstr(whole, "\"name\":\"a\\\"b\\\\c\\u000a\xc3\xa9\",\"device\":0,\"open\":true,\"live_bytes\":0"));
+  cr_assert_not_null(
+      strstr(whole, "\"name\":\"a\\\"b\\\\c\\u000a\xc3\xa9\",\"device\":0,\"open\":true,\"live_bytes\":0"));
   cr_assert_not_null(strstr(whole, "\"backend\":\"fake\",\"devices\":[{\"device\":0,\"open_delegates\":2,"));
   expect(WP_OK, wp_delegate_close(odd, NULL));
 }

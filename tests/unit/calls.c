@@ -10,7 +10,6 @@ static void start_declared(void) {
   world_start(&world);
 }
 
-
 /* A first pair, so that what happens once is over. */
 static void warm_up(wp_stream stream) {
   expect(WP_OK, wp_free(world.runtime, world_alloc(&world, MIB, stream), stream));

@@ -219,14 +219,22 @@ WORLD_TEST(devices, after_a_fork_the_child_is_refused_and_makes_no_call, start) 
     wp_runtime *runtime = world.runtime;
     fake_forget();
     const wp_status answers[] = {
-        wp_alloc(world.delegate, MIB, world.s, &out),   wp_free(runtime, ptr, world.s),
-        wp_free_after(runtime, ptr, NULL, 0),           wp_note_use(runtime, ptr, world.s),
-        wp_prime(world.delegate, MIB, world.s),         wp_delegate_open(runtime, 0, NULL, &delegate),
-        wp_delegate_close(world.delegate, NULL),        wp_trim(runtime, 0, 0, WP_WAIT, NULL),
-        wp_tick(runtime),                               wp_stream_retire(runtime, 0, world.s),
-        wp_device_lost(runtime, 0),                     wp_device_stats(runtime, 0, &stats),
-        wp_delegate_stats(world.delegate, &stats),      wp_query_driver(runtime, 0, &driver),
-        wp_reset_peaks(runtime, 0),                     wp_pointer_info(runtime, ptr, &info),
+        wp_alloc(world.delegate, MIB, world.s, &out),
+        wp_free(runtime, ptr, world.s),
+        wp_free_after(runtime, ptr, NULL, 0),
+        wp_note_use(runtime, ptr, world.s),
+        wp_prime(world.delegate, MIB, world.s),
+        wp_delegate_open(runtime, 0, NULL, &delegate),
+        wp_delegate_close(world.delegate, NULL),
+        wp_trim(runtime, 0, 0, WP_WAIT, NULL),
+        wp_tick(runtime),
+        wp_stream_retire(runtime, 0, world.s),
+        wp_device_lost(runtime, 0),
+        wp_device_stats(runtime, 0, &stats),
+        wp_delegate_stats(world.delegate, &stats),
+        wp_query_driver(runtime, 0, &driver),
+        wp_reset_peaks(runtime, 0),
+        wp_pointer_info(runtime, ptr, &info),
         wp_runtime_destroy(runtime),
     };
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {

@@ -10,9 +10,9 @@
 
 struct trial {
   struct world world;
-  void *block;          /* live before the step; what becomes of it depends on the step */
-  void *out;            /* what the step allocated */
-  wp_delegate *opened;  /* by the step */
+  void *block;         /* live before the step; what becomes of it depends on the step */
+  void *out;           /* what the step allocated */
+  wp_delegate *opened; /* by the step */
   wp_stats before;
   bool frees_block, allocs, closes_delegate;
 };
@@ -150,9 +150,7 @@ static wp_status tick_when_closed(struct trial *trial) {
   trial->closes_delegate = true;
   return wp_tick(trial->world.runtime);
 }
-static wp_status retire(struct trial *trial) {
-  return wp_stream_retire(trial->world.runtime, 0, trial->world.s);
-}
+static wp_status retire(struct trial *trial) { return wp_stream_retire(trial->world.runtime, 0, trial->world.s); }
 static wp_status query(struct trial *trial) {
   wp_driver_stats stats = WP_DRIVER_STATS_INIT;
   return wp_query_driver(trial->world.runtime, WP_DEVICE_CURRENT, &stats);

@@ -35,13 +35,13 @@ void fake_reset(void); /* as at the start of the process */
 /* -- user's streams -- */
 
 wp_stream fake_stream(int device);
-void fake_stream_die(wp_stream stream);                        /* destroyed by the user; what is busy stays so */
-wp_stream fake_stream_recycled(wp_stream stream);              /* destroyed, and its handle given out for a new one */
-void fake_stream_busy(wp_stream stream);                       /* what is submitted from now on does not finish */
-void fake_stream_idle(wp_stream stream);                       /* all of it has finished */
-void fake_all_idle(void);                                      /* that of streams that are gone, too */
+void fake_stream_die(wp_stream stream);           /* destroyed by the user; what is busy stays so */
+wp_stream fake_stream_recycled(wp_stream stream); /* destroyed, and its handle given out for a new one */
+void fake_stream_busy(wp_stream stream);          /* what is submitted from now on does not finish */
+void fake_stream_idle(wp_stream stream);          /* all of it has finished */
+void fake_all_idle(void);                         /* that of streams that are gone, too */
 void fake_stream_capture(wp_stream stream, bool capturing);
-void fake_stream_never(wp_stream stream);                      /* to wait for it is a violation */
+void fake_stream_never(wp_stream stream); /* to wait for it is a violation */
 
 /* -- failures -- */
 
@@ -53,15 +53,15 @@ bool fake_failed(void); /* it has happened */
 
 int fake_count(const char *entry); /* since fake_forget; NULL: all */
 void fake_forget(void);
-/* The calls since fake_forget as "a b c", those that only ask (device_current, ...usage, ...query and the like) left out
- * where `quiet`. A static buffer. */
+/* The calls since fake_forget as "a b c", those that only ask (device_current, ...usage, ...query and the like) left
+ * out where `quiet`. A static buffer. */
 const char *fake_log(bool quiet);
-int fake_waits(void);             /* how often it waited for busy work */
-int fake_objects(void);           /* streams, events and pools of the library's that exist */
-int fake_blocks(void);            /* driver blocks that are not freed */
-uint64_t fake_reserved(int device); /* bytes, all pools */
+int fake_waits(void);                /* how often it waited for busy work */
+int fake_objects(void);              /* streams, events and pools of the library's that exist */
+int fake_blocks(void);               /* driver blocks that are not freed */
+uint64_t fake_reserved(int device);  /* bytes, all pools */
 uint64_t fake_threshold(int device); /* of the newest pool */
-int fake_current(void);           /* the thread's current device */
+int fake_current(void);              /* the thread's current device */
 void fake_set_current(int device);
 bool fake_named(wp_stream stream); /* whether any call since fake_forget named it */
 

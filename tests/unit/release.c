@@ -11,7 +11,6 @@ static void start_no_wait(void) {
 }
 static void reopen(void) { expect(WP_OK, wp_delegate_open(world.runtime, 0, NULL, &world.delegate)); }
 
-
 static void free_busy(size_t bytes) {
   void *ptr = world_alloc(&world, bytes, world.s);
   fake_stream_busy(world.s);

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# What can be chosen when the library is built.
+
+set(WARMPOOL_BACKENDS host)
+set(WARMPOOL_BACKEND host CACHE STRING "The driver the library is built for: a folder of src/")
+set_property(CACHE WARMPOOL_BACKEND PROPERTY STRINGS ${WARMPOOL_BACKENDS})
+if(NOT WARMPOOL_BACKEND IN_LIST WARMPOOL_BACKENDS)
+  list(JOIN WARMPOOL_BACKENDS ", " choice)
+  message(FATAL_ERROR "WARMPOOL_BACKEND is \"${WARMPOOL_BACKEND}\"; this version of warmpool has: ${choice}")
+endif()
+
+option(WARMPOOL_TESTS "Build the tests (needs Criterion)" ${PROJECT_IS_TOP_LEVEL})
+option(WARMPOOL_EXAMPLES "Build the programs in examples/" ${PROJECT_IS_TOP_LEVEL})
+option(WARMPOOL_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
+option(WARMPOOL_WERROR "Warnings are errors" OFF)
+option(WARMPOOL_COVERAGE "Count which lines run (gcov)" OFF)
+set(WARMPOOL_SANITIZE "" CACHE STRING "What -fsanitize= gets: \"address,undefined\", \"thread\", or nothing")
+set(WARMPOOL_STRESS_SECONDS 2 CACHE STRING "How long the stress tests run under CTest")
+
+get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT multi_config)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+if(WARMPOOL_SANITIZE)
+  add_compile_options(-fsanitize=${WARMPOOL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
+  add_link_options(-fsanitize=${WARMPOOL_SANITIZE})
+endif()
+if(WARMPOOL_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic -O0)
+  add_link_options(--coverage)
+endif()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tests are built and registered with CTest.
+
+# Text that fails a test whatever its exit status: Criterion calls a run that selected no test, one in which a sanitizer
+# found a leak, and one in which a fixture's assertion failed, a success.
+set(WARMPOOL_FAILING_TEXT "Tested: 0 ;crashed during its setup or teardown;LeakSanitizer;AddressSanitizer;ThreadSanitizer;runtime error:")
+set(WARMPOOL_TEST_ENVIRONMENT WARMPOOL_HOST_DEVICES=2)
+
+function(warmpool_require_criterion)
+  find_path(CRITERION_INCLUDE_DIR criterion/criterion.h)
+  find_library(CRITERION_LIBRARY criterion)
+  if(NOT CRITERION_INCLUDE_DIR OR NOT CRITERION_LIBRARY)
+    message(FATAL_ERROR "The tests need Criterion (Debian: libcriterion-dev); WARMPOOL_TESTS=OFF builds without them")
+  endif()
+  add_library(criterion INTERFACE)
+  target_include_directories(criterion SYSTEM INTERFACE ${CRITERION_INCLUDE_DIR})
+  target_link_libraries(criterion INTERFACE ${CRITERION_LIBRARY})
+endfunction()
+
+# The options common to all test programs. They may use what the system offers beyond C11.
+function(warmpool_test_program name sources libs)
+  add_executable(${name} ${sources})
+  warmpool_compile_options(${name})
+  set_target_properties(${name} PROPERTIES C_EXTENSIONS ON)
+  target_link_libraries(${name} PRIVATE ${libs} Threads::Threads)
+endfunction()
+
+# warmpool_test(NAME LABEL label SOURCES file... LIBS target... [INCLUDES dir...] [TIMEOUT seconds])
+# One Criterion program, one CTest entry. No sources, no test.
+function(warmpool_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;INCLUDES")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  warmpool_test_program(${name} "${arg_SOURCES}" "${arg_LIBS};criterion")
+  target_include_directories(${name} PRIVATE ${arg_INCLUDES})
+  target_compile_options(${name} PRIVATE -Wno-conversion) # Criterion's assertions assign int to a bit-field
+  # Each Criterion test is a process of its own; beside one another they would fight for a real device.
+  set(jobs 1)
+  if(WARMPOOL_BACKEND STREQUAL "host")
+    set(jobs 2)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} --verbose=1 --color=never --short-filename --jobs ${jobs} --timeout 60)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  warmpool_test_properties(${name} ${arg_LABEL} ${arg_TIMEOUT})
+endfunction()
+
+# warmpool_plain_test(NAME LABEL label SOURCES file... LIBS target... ARGS argument... [TIMEOUT seconds])
+# A program with a main() of its own, which exits with 0 where all is well.
+function(warmpool_plain_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;ARGS")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  warmpool_test_program(${name} "${arg_SOURCES}" "${arg_LIBS}")
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  warmpool_test_properties(${name} ${arg_LABEL} ${arg_TIMEOUT})
+endfunction()
+
+function(warmpool_test_properties name label timeout)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
+    FAIL_REGULAR_EXPRESSION "${WARMPOOL_FAILING_TEXT}" ENVIRONMENT "${WARMPOOL_TEST_ENVIRONMENT}")
+endfunction()

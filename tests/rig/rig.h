@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a test needs of a vendor besides the vtable: streams as a user makes them, work that stalls, and device bytes.
+ * One source of tests runs over every vendor's rig (host.c, ...); the linked rig is the one of the linked backend.
+ *
+ * Rules for all of it:
+ *   - A failure ends the test: a message on stderr, then abort(). Nothing here returns an error.
+ *   - Streams may be a rig's or the vtable's, and the special handles. Bytes may be any device memory.
+ *   - `device` in rig_stream_create is an ordinal; all else goes by the handle, and special handles by the calling
+ *     thread's current device. A rig function leaves the current device as it was, except rig_device_set.
+ *   - What is said to be submitted returns before it has run. Nothing waits on the host but rig_stream_synchronize and
+ *     rig_read. Neither synchronises anything but the stream named.
+ *   - Any thread may call any function.
+ */
+#ifndef WARMPOOL_TESTS_RIG_H
+#define WARMPOOL_TESTS_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "warmpool/backend.h"
+
+/* -- devices -- */
+
+int rig_device_count(void); /* at least 1 */
+int rig_device_current(void);
+void rig_device_set(int device);
+
+/* -- streams -- */
+
+wp_stream rig_stream_create(int device);   /* one that does not synchronise with the legacy stream */
+void rig_stream_destroy(wp_stream stream); /* at once, whatever it has still to do */
+void rig_stream_synchronize(wp_stream stream);
+void rig_wait(wp_stream stream, wp_stream other); /* submits: wait for all that was submitted to `other` so far */
+
+/* -- work, submitted to a stream -- */
+
+typedef struct rig_hold rig_hold;
+
+/* Stalls the stream until the hold is released. Each hold is released exactly once, and is gone then; the stream may be
+ * destroyed before. A test that ends must have released its holds. */
+rig_hold *rig_hold_stream(wp_stream stream);
+void rig_release(rig_hold *hold);
+
+void rig_busy(wp_stream stream, unsigned milliseconds); /* keeps the stream busy for about that long */
+void rig_fill(wp_stream stream, void *to, int byte, size_t bytes);
+void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes); /* within a device; no overlap */
+
+/* -- bytes on the host -- */
+
+/* Waits for `stream`, then copies device bytes to host memory. Counts as a synchronisation of `stream`. */
+void rig_read(wp_stream stream, void *to, const void *from, size_t bytes);
+
+/* -- the vendor's own error slot, and its own allocator -- */
+
+int rig_last_error(void); /* the calling thread's; reads and clears it; 0: none */
+
+/* Whether the vendor has an allocator outside pools. The two below are called only then. */
+bool rig_has_plain_memory(void);
+void *rig_plain_alloc(size_t bytes); /* on the current device; NULL when it has not enough (and the slot is clear) */
+void rig_plain_free(void *memory);   /* may wait for the device */
+
+#endif
