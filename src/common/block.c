@@ -23,10 +23,13 @@ void wp__blocks_destroy(wp__blocks *blocks) {
   wp__mutex_destroy(&blocks->lock);
 }
 
-wp__block *wp__block_at(const wp__blocks *blocks, uint32_t index) {
-  if (index >= atomic_load_explicit(&blocks->made, memory_order_acquire)) return NULL;
+static wp__block *record_at(const wp__blocks *blocks, uint32_t index) {
   wp__block *slab = atomic_load_explicit(&blocks->slabs[index / WP__BLOCKS_PER_SLAB], memory_order_acquire);
   return &slab[index % WP__BLOCKS_PER_SLAB];
+}
+
+wp__block *wp__block_at(const wp__blocks *blocks, uint32_t index) {
+  return index < atomic_load_explicit(&blocks->made, memory_order_acquire) ? record_at(blocks, index) : NULL;
 }
 
 /* One record that never was in use, from the newest slab or a new one. */
@@ -56,7 +59,7 @@ static wp__block *pop_idle(wp__blocks *blocks) {
   for (;;) {
     uint32_t first = (uint32_t)head;
     if (first == 0) return NULL;
-    wp__block *block = wp__block_at(blocks, first - 1);
+    wp__block *block = record_at(blocks, first - 1);
     uint64_t next = atomic_load_explicit(&block->next, memory_order_relaxed);
     uint64_t tag = (head >> 32) + 1;
     if (atomic_compare_exchange_weak(&blocks->idle, &head, tag << 32 | next)) return block;
