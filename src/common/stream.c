@@ -68,10 +68,22 @@ static void hand_to_home(wp__device *device, wp__stream *stream) {
   wp__counter_raise(&stream->observed, recorded);
 }
 
+static bool start_settling(wp__device *device, wp__stream *stream, const struct key *key) {
+  wp__mutex_lock(&device->lock);
+  bool starts = stream->handle == key->handle && is_gone(stream, key) && !stream->settling;
+  if (starts) stream->settling = true;
+  wp__mutex_unlock(&device->lock);
+  return starts;
+}
+
 static void settle_gone(wp__device *device, const struct key *key) {
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (stream->handle == key->handle && is_gone(stream, key)) hand_to_home(device, stream);
+    if (!start_settling(device, stream, key)) continue;
+    hand_to_home(device, stream);
+    wp__mutex_lock(&device->lock);
+    stream->settling = false;
+    wp__mutex_unlock(&device->lock);
   }
 }
 
@@ -83,7 +95,7 @@ static wp__stream *reusable(wp__device *device, const struct key *key) {
   for (; stream != NULL; stream = stream->next) {
     if (stream->handle != key->handle || !is_gone(stream, key)) continue;
     atomic_store(&stream->retired, true);
-    if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
+    if (!stream->settling && wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
   }
   return found;
 }

@@ -35,6 +35,7 @@ struct wp__stream {
   wp__counter freed, recorded, observed;
   atomic_uint unrecorded; /* frees since the last record */
   atomic_uint recorders;  /* releases that may be recording on the stream right now */
+  bool settling;          /* under the device's lock: a thread is about to settle it, so it cannot serve another */
 };
 typedef struct wp__stream wp__stream;
 

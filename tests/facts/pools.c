@@ -4,8 +4,8 @@
 
 #include "facts.h"
 
-#define BYTES (32 * MIB) /* fills what the pool maps for it, so that only this memory can serve the next of its size   \
-                          */
+/* Fills what the pool maps for it, so that only this memory can serve the next of its size. */
+#define BYTES (32 * MIB)
 
 TestSuite(pools, .init = facts_init, .fini = facts_fini, .timeout = 20);
 
