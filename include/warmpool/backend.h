@@ -14,9 +14,10 @@
  *     device as it was.
  *   - Nothing blocks on a device's work except the three `..._synchronize`-like entries: `stream_synchronize`,
  *     `event_synchronize`, and `pool_destroy` where the driver must.
- *   - On success the result is WP_OK, never WP_PENDING. On failure it is WP_ERROR_DRIVER, or a status that the entry
- *     names; outputs are untouched; the driver's own error is kept for `last_error` on that thread and does not stay in
- *     the driver's error slot.
+ *   - On success the result is WP_OK, never WP_PENDING. On failure it is WP_ERROR_DRIVER, WP_ERROR_NO_DEVICE,
+ *     WP_ERROR_OUT_OF_HOST_MEMORY where the driver tells that from the device's, or a status that the entry names;
+ *     outputs are untouched; the driver's own error is kept for `last_error` on that thread and does not stay in the
+ *     driver's error slot.
  *   - A driver that is unloading because the process ends counts as success.
  */
 #ifndef WARMPOOL_BACKEND_H

@@ -10,7 +10,9 @@
  * Streams run their work in the order of submission, each on a thread of its own, and beside one another. A stream's
  * handle may be given out again as soon as it is destroyed, although its work runs on to the end.
  *
- * All functions may be called from any thread. The current device is the calling thread's, 0 at first.
+ * All functions may be called from any thread. The current device is the calling thread's, 0 at first. Beside the
+ * statuses named below, all of them answer WP_ERROR_NO_DEVICE where the environment makes no sense. They are the
+ * driver's, not the library's: their failures do not show in wp_last_error.
  */
 #ifndef WARMPOOL_HOST_H
 #define WARMPOOL_HOST_H
@@ -33,7 +35,8 @@ WP_API wp_status wp_host_stream_create(int device, wp_stream *out);
  * wp_host_stream_create, or destroyed already). */
 WP_API wp_status wp_host_stream_destroy(wp_stream stream);
 
-/* Waits until everything submitted to the stream has run. WP_OK; WP_ERROR_INVALID_ARGUMENT. */
+/* Waits until everything submitted to the stream has run. WP_OK; WP_ERROR_INVALID_ARGUMENT;
+ * WP_ERROR_OUT_OF_HOST_MEMORY (only for a stream that has waited for others). */
 WP_API wp_status wp_host_stream_synchronize(wp_stream stream);
 
 /* Submits `function(argument)` to the stream and returns at once. WP_OK; WP_ERROR_INVALID_ARGUMENT;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "bytes.h"
 #include "runtime.h"
 
 wp_status wp__check_size(const char *type, size_t given, size_t expected) {
@@ -51,28 +52,6 @@ static wp_status read_word(const char *variable, const struct word *words, const
     }
   }
   return no_meaning(variable, text, expected);
-}
-
-bool wp__parse_bytes(const char *text, uint64_t *out) {
-  static const char units[] = "KMGT";
-  uint64_t value = 0;
-  const char *at = text;
-  for (; *at >= '0' && *at <= '9'; at++) {
-    uint64_t digit = (uint64_t)(*at - '0');
-    if (value > (UINT64_MAX - digit) / 10) return false;
-    value = value * 10 + digit;
-  }
-  if (at == text) return false;
-  if (*at != '\0') {
-    const char *unit = strchr(units, *at++);
-    if (unit == NULL || *at != '\0') return false;
-    for (const char *step = units; step <= unit; step++) {
-      if (value > UINT64_MAX / 1024) return false;
-      value *= 1024;
-    }
-  }
-  *out = value;
-  return true;
 }
 
 static wp_status read_bytes(const char *variable, uint64_t *out) {

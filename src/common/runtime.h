@@ -51,9 +51,6 @@ void wp__log_fault(const wp_runtime *runtime, const char *what);
 wp_status wp__options_check(const wp_runtime_options *options);
 wp_status wp__options_from_environment(wp_runtime_options *options);
 
-/* A number of bytes with an optional K, M, G or T. False: it is none, or too large. */
-bool wp__parse_bytes(const char *text, uint64_t *out);
-
 /* Refuses a struct whose `size` is not the library's. */
 wp_status wp__check_size(const char *type, size_t given, size_t expected);
 

@@ -11,22 +11,25 @@ static _Thread_local struct {
   const char *call;
 } last;
 
+static wp_status status_of(wp__host_result result) {
+  switch (result) {
+  case WP__HOST_SUCCESS: return WP_OK;
+  case WP__HOST_OUT_OF_MEMORY: return WP_ERROR_OUT_OF_MEMORY;
+  case WP__HOST_OUT_OF_HOST_MEMORY: return WP_ERROR_OUT_OF_HOST_MEMORY;
+  case WP__HOST_NO_DEVICE:
+  case WP__HOST_INVALID_DEVICE: return WP_ERROR_NO_DEVICE;
+  case WP__HOST_INVALID_VALUE:
+  case WP__HOST_NOT_SUPPORTED: break;
+  }
+  return WP_ERROR_DRIVER;
+}
+
 static wp_status finish(wp__host_result result, const char *call) {
   if (result == WP__HOST_SUCCESS) return WP_OK;
   (void)wp__host_error_take();
   last.result = result;
   last.call = call;
-  return WP_ERROR_DRIVER;
-}
-
-static wp_status finish_device(wp__host_result result, const char *call) {
-  wp_status status = finish(result, call);
-  return result == WP__HOST_NO_DEVICE || result == WP__HOST_INVALID_DEVICE ? WP_ERROR_NO_DEVICE : status;
-}
-
-static wp_status finish_creation(wp__host_result result, const char *call) {
-  wp_status status = finish(result, call);
-  return result == WP__HOST_OUT_OF_MEMORY || result == WP__HOST_OUT_OF_HOST_MEMORY ? WP_ERROR_OUT_OF_MEMORY : status;
+  return status_of(result);
 }
 
 static void last_error(void *self, wp_driver_error *out) {
@@ -43,17 +46,17 @@ static void last_error(void *self, wp_driver_error *out) {
 
 static wp_status device_count(void *self, int *out) {
   (void)self;
-  return finish_device(wp__host_device_count(out), "host_device_count");
+  return finish(wp__host_device_count(out), "host_device_count");
 }
 
 static wp_status device_current(void *self, int *out) {
   (void)self;
-  return finish_device(wp__host_device_current(out), "host_device_current");
+  return finish(wp__host_device_current(out), "host_device_current");
 }
 
 static wp_status device_set(void *self, int device) {
   (void)self;
-  return finish_device(wp__host_device_set(device), "host_device_set");
+  return finish(wp__host_device_set(device), "host_device_set");
 }
 
 static wp_status device_capabilities(void *self, int device, uint32_t *out) {
@@ -79,7 +82,7 @@ static wp_status stream_create(void *self, wp_stream *out) {
   int device;
   wp__host_result result = wp__host_device_current(&device);
   if (result != WP__HOST_SUCCESS) return finish(result, "host_device_current");
-  return finish_creation(wp__host_stream_create(device, out), "host_stream_create");
+  return finish(wp__host_stream_create(device, out), "host_stream_create");
 }
 
 static wp_status stream_destroy(void *self, wp_stream stream) {
@@ -117,7 +120,7 @@ static wp_status event_create(void *self, wp_event *out) {
   int device;
   wp__host_result result = wp__host_device_current(&device);
   if (result != WP__HOST_SUCCESS) return finish(result, "host_device_current");
-  return finish_creation(wp__host_event_create(device, out), "host_event_create");
+  return finish(wp__host_event_create(device, out), "host_event_create");
 }
 
 static wp_status event_destroy(void *self, wp_event event) {
@@ -152,7 +155,7 @@ static wp_status pool_create(void *self, wp_pool *out) {
   int device;
   wp__host_result result = wp__host_device_current(&device);
   if (result != WP__HOST_SUCCESS) return finish(result, "host_device_current");
-  return finish_creation(wp__host_pool_create(device, out), "host_pool_create");
+  return finish(wp__host_pool_create(device, out), "host_pool_create");
 }
 
 static wp_status pool_destroy(void *self, wp_pool pool) {
@@ -187,7 +190,7 @@ static wp_status pool_reset_peaks(void *self, wp_pool pool) {
 
 static wp_status memory_alloc(void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out) {
   (void)self;
-  return finish_creation(wp__host_memory_alloc(pool, bytes, stream, out), "host_memory_alloc");
+  return finish(wp__host_memory_alloc(pool, bytes, stream, out), "host_memory_alloc");
 }
 
 static wp_status memory_free(void *self, void *ptr, wp_stream stream) {

@@ -1,60 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "settings.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../common/bytes.h"
 #include "engine.h"
 
 #define DEFAULT_MEMORY ((uint64_t)4 << 30)
 
-/* Digits only: strtoull would take blanks and signs. Leaves *text behind them. */
-static bool parse_digits(const char **text, uint64_t *out) {
-  uint64_t value = 0;
-  const char *at = *text;
-  for (; *at >= '0' && *at <= '9'; ++at) {
-    uint64_t digit = (uint64_t)(*at - '0');
-    if (value > (UINT64_MAX - digit) / 10) return false;
-    value = value * 10 + digit;
-  }
-  if (at == *text) return false;
-  *text = at;
-  *out = value;
-  return true;
-}
-
-static bool parse_devices(const char *text, int *out) {
+/* The variable's number; `otherwise` where it is unset or empty, and 0 where it has no meaning. */
+static uint64_t read_number(const char *variable, uint64_t otherwise) {
+  const char *text = getenv(variable);
   uint64_t value;
-  if (!parse_digits(&text, &value) || *text != '\0' || value < 1 || value > WP__HOST_MAX_DEVICES) return false;
-  *out = (int)value;
-  return true;
-}
-
-static bool parse_memory(const char *text, uint64_t *out) {
-  static const char suffixes[] = "KMGT";
-  unsigned shift = 0;
-  uint64_t value;
-  if (!parse_digits(&text, &value) || value == 0) return false;
-  const char *suffix = *text == '\0' ? NULL : strchr(suffixes, *text);
-  if (suffix != NULL) {
-    shift = 10 * (unsigned)(suffix - suffixes + 1);
-    ++text;
-  }
-  if (*text != '\0' || value > UINT64_MAX >> shift) return false;
-  *out = value << shift;
-  return true;
+  if (text == NULL || *text == '\0') return otherwise;
+  return wp__parse_bytes(text, &value) ? value : 0;
 }
 
 struct wp__host_settings wp__host_settings_read(void) {
-  struct wp__host_settings settings = {1, DEFAULT_MEMORY, NULL};
-  const char *devices = getenv("WARMPOOL_HOST_DEVICES");
-  const char *memory = getenv("WARMPOOL_HOST_MEMORY");
-  if (devices != NULL && !parse_devices(devices, &settings.devices)) {
-    settings.complaint = "WARMPOOL_HOST_DEVICES is not a number from 1 to 64";
-  } else if (memory != NULL && !parse_memory(memory, &settings.memory)) {
-    settings.complaint = "WARMPOOL_HOST_MEMORY is not a number of bytes, or one with K, M, G or T behind it";
+  uint64_t devices = read_number("WARMPOOL_HOST_DEVICES", 1);
+  uint64_t memory = read_number("WARMPOOL_HOST_MEMORY", DEFAULT_MEMORY);
+  if (devices < 1 || devices > WP__HOST_MAX_DEVICES) {
+    return (struct wp__host_settings){0, 0, "WARMPOOL_HOST_DEVICES is not a number from 1 to 64"};
   }
-  return settings;
+  if (memory < 1) {
+    return (struct wp__host_settings){
+        0, 0, "WARMPOOL_HOST_MEMORY is not a number of bytes, or one with K, M, G or T behind it"};
+  }
+  return (struct wp__host_settings){(int)devices, memory, NULL};
 }
