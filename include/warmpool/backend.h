@@ -46,12 +46,28 @@ typedef void *wp_pool;
 #define WP_CAP_POOLS 1u           /* memory pools work (found out by doing, not by a version) */
 #define WP_CAP_STREAM_IDENTITY 2u /* `stream_identity`: ids are never given out twice in a process */
 #define WP_CAP_STREAM_DEVICE 4u   /* `stream_device` */
+#define WP_CAP_GRAPH_MEMORY                                                                                            \
+  8u                            /* `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs \
+                                 */
+#define WP_CAP_CHECKED_FREE 16u /* `memory_free` refuses an address that is not live, and harms nothing thereby */
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */
   uint64_t used;     /* of that, in blocks that have not been freed; a free counts when it is called, not when its
                         stream gets there */
 } wp_pool_usage;
+
+/* The memory of the device that belongs to captured allocations, of this process and whoever made them. */
+typedef struct wp_graph_usage {
+  uint64_t reserved; /* mapped */
+  uint64_t used;     /* of that, allocated by a launch and not freed */
+} wp_graph_usage;
+
+typedef enum wp_capture_state {
+  WP_CAPTURE_NONE = 0,    /* what is sent to the stream runs */
+  WP_CAPTURE_ACTIVE = 1,  /* it becomes part of a graph */
+  WP_CAPTURE_IMPLICIT = 2 /* only the legacy stream: it would break a capture on another stream */
+} wp_capture_state;
 
 /* The driver's own account of a failure. All strings are static. */
 typedef struct wp_driver_error {
@@ -88,6 +104,10 @@ typedef struct wp_driver_error {
   X(pool_reset_peaks)                                                                                                  \
   X(memory_alloc)                                                                                                      \
   X(memory_free)                                                                                                       \
+  X(graph_trim)                                                                                                        \
+  X(graph_usage)                                                                                                       \
+  X(capture_relax)                                                                                                     \
+  X(capture_restore)                                                                                                   \
   X(last_error)
 
 typedef struct wp_backend {
@@ -116,9 +136,8 @@ typedef struct wp_backend {
   wp_status (*stream_destroy)(void *self, wp_stream stream);
   /* Blocks until all work submitted to the stream has finished. Frees among it become visible to `pool_trim`. */
   wp_status (*stream_synchronize)(void *self, wp_stream stream);
-  /* Whether work sent to the stream now would be captured rather than run, or, for the legacy stream, would disturb a
-   * capture elsewhere. Harms no capture. */
-  wp_status (*stream_capturing)(void *self, wp_stream stream, bool *out);
+  /* What would become of work sent to the stream now. Harms no capture. */
+  wp_status (*stream_capturing)(void *self, wp_stream stream, wp_capture_state *out);
   /* The stream's id. Needs WP_CAP_STREAM_IDENTITY. Never called for the two special handles. */
   wp_status (*stream_identity)(void *self, wp_stream stream, uint64_t *out);
   /* The ordinal of the stream's device. Needs WP_CAP_STREAM_DEVICE. Never called for the two special handles. */
@@ -162,6 +181,21 @@ typedef struct wp_backend {
   wp_status (*memory_alloc)(void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out);
   /* Frees in the order of `stream`. WP_ERROR_CAPTURING as above; on every failure the block is still live. */
   wp_status (*memory_free)(void *self, void *ptr, wp_stream stream);
+
+  /* -- memory of captured allocations: needs WP_CAP_GRAPH_MEMORY -- */
+
+  /* Gives back all memory of `device` that captured allocations do not use right now, also that of others in
+   * the process, whose next launches map it again. */
+  wp_status (*graph_trim)(void *self, int device);
+  wp_status (*graph_usage)(void *self, int device, wp_graph_usage *out);
+
+  /* -- capture mode -- */
+
+  /* Lets the calling thread make any of these calls while streams are being captured, without harm to the captures;
+   * *previous is for the restore, which the same thread makes before the library's function returns. Both cost a few
+   * nanoseconds and are made around every group of calls; a driver without such a mode does nothing. */
+  wp_status (*capture_relax)(void *self, int *previous);
+  wp_status (*capture_restore)(void *self, int previous);
 
   /* -- errors -- */
 

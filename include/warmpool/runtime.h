@@ -28,7 +28,8 @@ typedef enum wp_stream_contract {
   WP_STREAMS_CHECKED = 0, /* promises nothing: every call asks the driver which stream the handle stands for, and every
                              free records an event, so a stream may be destroyed at any time after its last call */
   WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed; in return calls ask less and
-                             record only every so many frees */
+                             record only every so many frees. A release records the rest then, and so waits for what
+                             was sent to those streams after their last frees, too */
 } wp_stream_contract;
 
 /* What an allocation does when the driver is out of memory. */
@@ -38,6 +39,13 @@ typedef enum wp_oom_policy {
   WP_OOM_RECLAIM = 1,          /* give idle memory back and try again; never wait */
   WP_OOM_FAIL = 2              /* answer at once */
 } wp_oom_policy;
+
+/* What a release does about the memory of captured allocations (graph memory), which the driver keeps for the whole
+ * device and gives back only as a whole: other graphs on the device map theirs again at their next launch. */
+typedef enum wp_graph_trim {
+  WP_GRAPH_TRIM_IF_USED = 0, /* give it back if this runtime has allocated on a capturing stream of the device */
+  WP_GRAPH_TRIM_NEVER = 1    /* leave it to the process */
+} wp_graph_trim;
 
 /*
  * Receives one line of text about something that went wrong in the background: where a call succeeded all the same, or
@@ -52,6 +60,7 @@ typedef struct wp_runtime_options {
   wp_stream_contract stream_contract;
   wp_wait release_wait;       /* what the last close of a device, and wp_runtime_destroy, do about unfinished work */
   wp_oom_policy oom_policy;   /* what an allocation does when the device is full */
+  wp_graph_trim graph_trim;   /* what a release does about graph memory */
   uint64_t release_threshold; /* bytes the driver's pool may keep over synchronisations while a delegate is open */
   uint64_t limit_bytes;       /* most live bytes on each device; 0: no limit */
   uint64_t keep_bytes;        /* bytes each device's pool may keep after its last close */
@@ -60,8 +69,8 @@ typedef struct wp_runtime_options {
 } wp_runtime_options;
 #define WP_RUNTIME_OPTIONS_INIT                                                                                        \
   {                                                                                                                    \
-    sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, UINT64_MAX, 0, 0, NULL,    \
-        NULL                                                                                                           \
+    sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, WP_GRAPH_TRIM_IF_USED,     \
+        UINT64_MAX, 0, 0, NULL, NULL                                                                                   \
   }
 
 /*
@@ -85,8 +94,8 @@ WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
 /*
  * The default runtime: one for each copy of the library in a process, made by the first call, never destroyed. Its
  * options come from the environment: WARMPOOL_STREAMS=checked|declared, WARMPOOL_RELEASE_WAIT=wait|no-wait,
- * WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES and WARMPOOL_KEEP_BYTES in bytes
- * (K, M, G or T behind the number stand for KiB, MiB, GiB, TiB).
+ * WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_GRAPH_TRIM=if-used|never, WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES
+ * and WARMPOOL_KEEP_BYTES in bytes (K, M, G or T behind the number stand for KiB, MiB, GiB, TiB).
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, or a variable has no meaning: wp_last_error names it);
  * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED (the parent process made it). After a failure the next call tries again.
  */

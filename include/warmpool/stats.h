@@ -64,14 +64,17 @@ typedef struct wp_stats {
 
 /* What the driver says of a device and of this runtime's pool on it. */
 typedef struct wp_driver_stats {
-  size_t size;            /* set by the caller: sizeof(wp_driver_stats) */
-  uint64_t pool_reserved; /* mapped for the pool; 0 where the runtime has no pool on that device */
-  uint64_t pool_used;     /* of that, in blocks that have not been freed */
-  uint64_t device_free;   /* of the whole device, all processes */
+  size_t size;             /* set by the caller: sizeof(wp_driver_stats) */
+  uint64_t pool_reserved;  /* mapped for the pool; 0 where the runtime has no pool on that device */
+  uint64_t pool_used;      /* of that, in blocks that have not been freed */
+  uint64_t graph_reserved; /* mapped for captured allocations of the whole process; 0 where this runtime does not use
+                              the device, or the driver has no such memory */
+  uint64_t graph_used;     /* of that, allocated by a launch and not freed */
+  uint64_t device_free;    /* of the whole device, all processes */
   uint64_t device_total;
 } wp_driver_stats;
 #define WP_DRIVER_STATS_INIT                                                                                           \
-  { sizeof(wp_driver_stats), 0, 0, 0, 0 }
+  { sizeof(wp_driver_stats), 0, 0, 0, 0, 0, 0 }
 
 /*
  * What a release (the last close, or a trim) found and what it left. It says what did not go back, and why:
@@ -83,13 +86,16 @@ typedef struct wp_release_report {
   uint32_t devices;         /* how many devices the figures sum up */
   uint64_t reserved_before; /* the driver pool's reserved bytes */
   uint64_t reserved_after;
-  uint64_t returned_bytes; /* what went back to the device */
-  uint64_t live_bytes;     /* blocks still handed out */
-  uint64_t pending_bytes;  /* freed, but the streams that used them have not got so far */
-  uint64_t waited_ns;      /* nanoseconds the call spent waiting for such work */
+  uint64_t returned_bytes;        /* what went back to the device */
+  uint64_t live_bytes;            /* blocks still handed out */
+  uint64_t pending_bytes;         /* freed, but the streams that used them have not got so far */
+  uint64_t graph_reserved_before; /* the driver's memory for captured allocations, of the whole device */
+  uint64_t graph_reserved_after;
+  uint64_t graph_live_bytes; /* of live_bytes: allocated on a capturing stream */
+  uint64_t waited_ns;        /* nanoseconds the call spent waiting for such work */
 } wp_release_report;
 #define WP_RELEASE_REPORT_INIT                                                                                         \
-  { sizeof(wp_release_report), 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(wp_release_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Fills `out` with the counters of `device` (an ordinal, or WP_DEVICE_CURRENT, which asks the driver which that is);

@@ -18,7 +18,8 @@
  *   - Current device: whatever it was before a call, it is after it.
  *   - Structs with a `size` member are initialised with their ..._INIT; any other size is WP_ERROR_INVALID_ARGUMENT.
  *   - Failure changes nothing, and fills wp_last_error of the calling thread.
- *   - Ordinals count devices as the driver does, from 0.
+ *   - Ordinals count devices as the driver does, from 0. How many there are a runtime learns at its first open (or
+ *     wp_query_driver); until then every ordinal is one of a device not in use.
  *   - After fork() the child gets WP_ERROR_FORKED for everything that the parent made, and nothing is done.
  */
 #ifndef WARMPOOL_WARMPOOL_H

@@ -49,14 +49,13 @@ static void add_figures(wp__device *device, size_t requested) {
   wp__fault_figures(&figures);
 }
 
-static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, void **out) {
+/* `captured`: the stream is being captured, and so nothing is waited for. */
+static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, bool captured, void **out) {
   wp_oom_policy policy = device->runtime->options.oom_policy;
   wp_status status = ask_driver(device, bytes, stream, out);
   if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
     status = reclaim_and_ask(device, bytes, stream, WP_NO_WAIT, out);
-    bool capturing = true; /* nothing is waited for in a capture, nor where the driver cannot tell */
-    if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT &&
-        WP__VENDOR(device->runtime, stream_capturing, stream, &capturing) == WP_OK && !capturing) {
+    if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT && !captured) {
       status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
     }
   }
@@ -104,15 +103,18 @@ static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *devi
 /* Enters a block that the driver has given in the map and the accounts, and makes it live. */
 static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   wp__device *device = delegate->device;
-  wp__map *map = &device->runtime->blocks.map;
+  wp__blocks *blocks = &device->runtime->blocks;
   void *ptr = atomic_load(&block->ptr);
   uint64_t bytes = atomic_load(&block->bytes);
   if (!wp__map_holds(ptr)) {
     return wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
   }
-  if (!wp__map_set(map, ptr, block)) {
+  wp__block *dormant = wp__block_claim_dormant(blocks, ptr); /* its graph is gone, for the address is new */
+  if (dormant != NULL) wp__block_drop(blocks, dormant);
+  if (!wp__map_set(&blocks->map, ptr, block)) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to register a block");
   }
+  if (block->captured) (void)wp__counter_add(&device->graph_live, bytes);
   wp__delegate_retain(delegate);
   (void)wp__account_alloc(&delegate->account, bytes);
   uint64_t live = wp__account_alloc(&device->account, bytes);
@@ -126,12 +128,18 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
   wp__device *device = delegate->device;
   wp_runtime *runtime = device->runtime;
   wp__stream *stream;
+  wp_capture_state state = WP_CAPTURE_NONE;
   void *ptr;
   wp_status status = wp__stream_find(device, handle, &stream);
+  if (status == WP_OK) status = wp__stream_capturing(device, stream->handle, &state);
   if (status != WP_OK) return status;
+  if (state == WP_CAPTURE_IMPLICIT)
+    return wp__stream_check_idle(device, stream->handle, "the legacy stream cannot be used");
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
-  status = driver_alloc(device, bytes, stream->handle, &ptr);
+  block->captured = state == WP_CAPTURE_ACTIVE;
+  if (block->captured) atomic_store_explicit(&device->graph_used, true, memory_order_relaxed);
+  status = driver_alloc(device, bytes, stream->handle, block->captured, &ptr);
   if (status != WP_OK) {
     wp__block_drop(&runtime->blocks, block);
     return status;
@@ -142,7 +150,7 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
     wp__give_up(device, block, stream);
     return status;
   }
-  settle_threshold(device);
+  if (!block->captured) settle_threshold(device);
   *out = ptr;
   return WP_OK;
 }
@@ -184,7 +192,7 @@ static wp_status round_request(const wp_delegate *delegate, size_t bytes, size_t
 
 static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
   wp__scope scope;
-  size_t rounded;
+  size_t rounded = 0;
   wp_status status = check_open(delegate);
   if (status != WP_OK) return status;
   if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
@@ -218,18 +226,13 @@ wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void *
 static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle) {
   wp_runtime *runtime = device->runtime;
   wp__stream *stream;
-  bool capturing = false;
   void *ptr;
   wp_status status = wp__stream_find(device, handle, &stream);
-  if (status == WP_OK) status = wp__stream_capturing(device, handle, &capturing);
+  if (status == WP_OK) status = wp__stream_check_idle(device, stream->handle, "memory cannot be primed");
   if (status != WP_OK) return status;
-  if (capturing) {
-    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
-                      "memory cannot be primed on a stream that is being captured");
-  }
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
-  status = driver_alloc(device, bytes, stream->handle, &ptr);
+  status = driver_alloc(device, bytes, stream->handle, false, &ptr);
   if (status != WP_OK) {
     wp__block_drop(&runtime->blocks, block);
     return status;
@@ -242,7 +245,7 @@ static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle
 
 static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
   wp__scope scope;
-  size_t rounded;
+  size_t rounded = 0;
   wp_status status = check_open(delegate);
   if (status != WP_OK || bytes == 0) return status;
   status = round_request(delegate, bytes, &rounded);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "block.h"
 
-#define STATE_BITS 2
-#define STATE_MASK ((uint64_t)3)
+#define STATE_BITS 3
+#define STATE_MASK ((uint64_t)7)
 
 static uint64_t state_of(uint64_t word) { return word & STATE_MASK; }
 static uint64_t with_state(uint64_t word, uint64_t state) { return (word & ~STATE_MASK) | state; }
 static uint64_t word_of(const wp__block *block) { return atomic_load_explicit(&block->word, memory_order_acquire); }
+
+static void set_state(wp__block *block, uint64_t state) {
+  atomic_store_explicit(&block->word, with_state(word_of(block), state), memory_order_release);
+}
 
 bool wp__blocks_init(wp__blocks *blocks) {
   wp__mutex_init(&blocks->lock);
@@ -73,11 +77,12 @@ wp__block *wp__block_take(wp__blocks *blocks) {
   uint64_t generation = (word_of(block) >> STATE_BITS) + 1;
   atomic_store_explicit(&block->word, generation << STATE_BITS | WP__BLOCK_TAKEN, memory_order_seq_cst);
   block->uses = NULL;
+  block->captured = false;
   return block;
 }
 
 void wp__block_drop(wp__blocks *blocks, wp__block *block) {
-  atomic_store_explicit(&block->word, with_state(word_of(block), WP__BLOCK_IDLE), memory_order_release);
+  set_state(block, WP__BLOCK_IDLE);
   uint_least64_t head = atomic_load_explicit(&blocks->idle, memory_order_relaxed);
   uint64_t tag;
   do {
@@ -86,9 +91,8 @@ void wp__block_drop(wp__blocks *blocks, wp__block *block) {
   } while (!atomic_compare_exchange_weak(&blocks->idle, &head, tag << 32 | (block->index + 1)));
 }
 
-void wp__block_publish(wp__block *block) {
-  atomic_store_explicit(&block->word, with_state(word_of(block), WP__BLOCK_LIVE), memory_order_release);
-}
+void wp__block_publish(wp__block *block) { set_state(block, WP__BLOCK_LIVE); }
+void wp__block_rest(wp__block *block) { set_state(block, WP__BLOCK_DORMANT); }
 
 /* LIVE to `state`, waiting out a LOCKED; false as soon as the block is not that of `word` any more. */
 static bool leave_live(wp__block *block, uint64_t word, uint64_t state) {
@@ -109,9 +113,25 @@ wp__block *wp__block_claim(wp__blocks *blocks, const void *ptr) {
   return leave_live(view.block, view.word, WP__BLOCK_TAKEN) ? view.block : NULL;
 }
 
-bool wp__block_claim_on(wp__block *block, const wp__device *device) {
+static bool leave_dormant(wp__block *block) {
+  uint_least64_t word = word_of(block);
+  return state_of(word) == WP__BLOCK_DORMANT &&
+         atomic_compare_exchange_strong(&block->word, &word, with_state(word, WP__BLOCK_TAKEN));
+}
+
+wp__block *wp__block_claim_dormant(wp__blocks *blocks, const void *ptr) {
+  wp__block *block = wp__map_get(&blocks->map, ptr);
+  if (block == NULL || !leave_dormant(block)) return NULL;
+  if (atomic_load_explicit(&block->ptr, memory_order_acquire) == ptr) return block;
+  wp__block_rest(block); /* it had come to stand for another address meanwhile */
+  return NULL;
+}
+
+bool wp__block_claim_on(wp__block *block, const wp__device *device, bool *was_live) {
   wp__block_view view;
-  return wp__block_look(block, &view) && view.device == device && leave_live(block, view.word, WP__BLOCK_TAKEN);
+  *was_live = wp__block_look(block, &view);
+  if (*was_live) return view.device == device && leave_live(block, view.word, WP__BLOCK_TAKEN);
+  return atomic_load_explicit(&block->device, memory_order_acquire) == device && leave_dormant(block);
 }
 
 bool wp__block_lock(wp__block *block, uint64_t word) { return leave_live(block, word, WP__BLOCK_LOCKED); }
@@ -129,8 +149,7 @@ bool wp__block_look(wp__block *block, wp__block_view *view) {
   view->stream = atomic_load_explicit(&block->stream, memory_order_acquire);
   /* All of one life: the word is of the same generation, and live, before and after. */
   word = word_of(block);
-  return view->word == with_state(word, WP__BLOCK_LIVE) && state_of(word) != WP__BLOCK_TAKEN &&
-         state_of(word) != WP__BLOCK_IDLE;
+  return word == view->word || word == with_state(view->word, WP__BLOCK_LOCKED);
 }
 
 bool wp__block_find(wp__blocks *blocks, const void *ptr, wp__block_view *view) {

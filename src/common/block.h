@@ -26,13 +26,15 @@ typedef struct wp__use {
 } wp__use;
 
 /*
- * word = generation << 2 | state. The generation grows each time the record is put to use again.
- *   IDLE    in the registry's free list
- *   LIVE    handed out
- *   LOCKED  handed out, and a thread is changing `uses`: a few instructions, no driver call
- *   TAKEN   one thread's alone: on its way out to the caller, or back to the driver
+ * word = generation << 3 | state. The generation grows each time the record is put to use again.
+ *   IDLE     in the registry's free list
+ *   LIVE     handed out
+ *   LOCKED   handed out, and a thread is changing `uses`: a few instructions, no driver call
+ *   TAKEN    one thread's alone: on its way out to the caller, or back to the driver
+ *   DORMANT  a captured allocation that was freed outside its graph: each launch of the graph allocates it anew, which
+ *            only the driver knows; in the map, not counted
  */
-enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_TAKEN = 3 };
+enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_TAKEN = 3, WP__BLOCK_DORMANT = 4 };
 
 struct wp__block {
   atomic_uint_least64_t word;
@@ -45,6 +47,7 @@ struct wp__block {
   /* The owner's: who holds LOCKED or TAKEN. */
   wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
   wp__use own;      /* so that a free needs no host memory */
+  bool captured;    /* allocated on a capturing stream: the memory is the graph's */
   wp__block *queue; /* next in the device's queue of parked blocks */
   uint32_t index;   /* of the record */
   atomic_uint next; /* in the free list: index + 1 */
@@ -69,13 +72,16 @@ wp__block *wp__block_take(wp__blocks *blocks);
 /* Back to the registry; the caller has it TAKEN. */
 void wp__block_drop(wp__blocks *blocks, wp__block *block);
 
-/* TAKEN to LIVE, and back; the block is in the map meanwhile, or put there by the caller. */
+/* TAKEN (or LOCKED) to LIVE, or to DORMANT. */
 void wp__block_publish(wp__block *block);
+void wp__block_rest(wp__block *block);
 
 /* Makes the live block at `ptr` the caller's own (TAKEN). NULL: there is none, or another thread was faster. */
 wp__block *wp__block_claim(wp__blocks *blocks, const void *ptr);
-/* The same for a given record, if it is live and on `device`. */
-bool wp__block_claim_on(wp__block *block, const wp__device *device);
+/* The same for a dormant one. */
+wp__block *wp__block_claim_dormant(wp__blocks *blocks, const void *ptr);
+/* The same for a given record, live or dormant, if it is on `device`; *was_live tells which. */
+bool wp__block_claim_on(wp__block *block, const wp__device *device, bool *was_live);
 
 /* LIVE to LOCKED if the block is still that of `word`, for a change of `uses`; and back. */
 bool wp__block_lock(wp__block *block, uint64_t word);

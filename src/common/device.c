@@ -4,19 +4,30 @@
 #include "home.h"
 #include "runtime.h"
 
-/* -- the current device -- */
+/* -- scopes -- */
+
+static void restore_mode(wp__scope *scope) {
+  wp_status status = WP__CALL(scope->runtime, WP__NO_DEVICE, capture_restore, scope->mode);
+  if (status != WP_OK) wp__log_fault(scope->runtime, "the thread's capture mode could not be restored");
+}
 
 wp_status wp__scope_enter(wp__scope *scope, wp_runtime *runtime, int ordinal) {
   int current = WP__NO_DEVICE;
-  *scope = (wp__scope){runtime, WP__NO_DEVICE};
+  *scope = (wp__scope){runtime, WP__NO_DEVICE, 0};
   wp_status status = WP__CALL(runtime, ordinal, device_current, &current);
+  if (status == WP_OK) status = WP__CALL(runtime, ordinal, capture_relax, &scope->mode);
   if (status != WP_OK || current == ordinal) return status;
   status = WP__CALL(runtime, ordinal, device_set, ordinal);
-  if (status == WP_OK) scope->previous = current;
+  if (status == WP_OK) {
+    scope->previous = current;
+  } else {
+    restore_mode(scope);
+  }
   return status;
 }
 
 void wp__scope_leave(wp__scope *scope) {
+  restore_mode(scope);
   if (scope->previous == WP__NO_DEVICE) return;
   wp_status status = WP__CALL(scope->runtime, scope->previous, device_set, scope->previous);
   if (status != WP_OK) wp__log_fault(scope->runtime, "the thread's current device could not be restored");

@@ -34,9 +34,11 @@ struct wp__device {
   atomic_bool lost;
   atomic_bool release_due; /* no delegate was open, and something was left that can still go back */
   atomic_bool home_dirty;  /* freed on home, and home not synchronised since */
+  atomic_bool graph_used;  /* something was allocated on a capturing stream */
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
+  wp__counter graph_live; /* of the account's live bytes: captured allocations */
   wp__counter driver_allocs, driver_frees, oom_retries, trims, trimmed_bytes;
 
   wp__mutex lock; /* what follows, and new records in `streams` */
@@ -52,11 +54,12 @@ struct wp__device {
   uint64_t threshold;
 };
 
-/* -- the current device: entered before driver calls, left after them -- */
+/* -- entered before driver calls, left after them: the device is current, and the thread harms no capture -- */
 
 typedef struct wp__scope {
   wp_runtime *runtime;
-  int previous; /* to go back to, or WP__NO_DEVICE */
+  int previous; /* device to go back to, or WP__NO_DEVICE */
+  int mode;     /* capture mode to go back to */
 } wp__scope;
 wp_status wp__scope_enter(wp__scope *scope, wp_runtime *runtime, int ordinal);
 void wp__scope_leave(wp__scope *scope);

@@ -41,27 +41,35 @@ static void remember(wp__device *device, wp__block *block) {
   (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), block);
 }
 
-static void count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes) {
+static void count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured) {
+  if (captured) wp__counter_sub(&device->graph_live, bytes);
   wp__account_free(&device->account, bytes);
   wp__account_free(&delegate->account, bytes);
   wp__delegate_release(delegate);
 }
 
-/* In the order of the stream. The address is forgotten before the driver can hand it out again. */
-static wp_status free_to_driver(wp__device *device, wp__block *block, wp__stream *stream, bool capturing) {
+/* In the order of the stream. The address is forgotten before the driver can hand it out again; that of a captured
+ * block freed outside its graph stays, for a launch may bring it back. */
+static wp_status free_to_driver(wp__device *device, wp__block *block, wp__stream *stream, wp_capture_state state) {
   wp_runtime *runtime = device->runtime;
   wp_delegate *delegate = atomic_load(&block->delegate);
   uint64_t bytes = atomic_load(&block->bytes);
-  forget(device, block);
+  bool captured = block->captured, inside = state == WP_CAPTURE_ACTIVE;
+  bool may_return = captured && !inside;
+  if (!may_return) forget(device, block);
   wp_status status = WP__CALL(runtime, device->ordinal, memory_free, atomic_load(&block->ptr), stream->handle);
   if (status != WP_OK) {
-    remember(device, block);
+    if (!may_return) remember(device, block);
     return status;
   }
   (void)wp__counter_add(&device->driver_frees, 1);
-  wp__block_drop(&runtime->blocks, block);
-  count_free(device, delegate, bytes);
-  if (!capturing) wp__stream_freed(device, stream, bytes, device->checked);
+  if (may_return) {
+    wp__block_rest(block);
+  } else {
+    wp__block_drop(&runtime->blocks, block);
+  }
+  count_free(device, delegate, bytes, captured);
+  if (!inside) wp__stream_freed(device, stream, bytes, device->checked);
   return WP_OK;
 }
 
@@ -69,16 +77,29 @@ static wp_status free_to_driver(wp__device *device, wp__block *block, wp__stream
 static void park(wp__device *device, wp__block *block) {
   wp_delegate *delegate = atomic_load(&block->delegate);
   uint64_t bytes = atomic_load(&block->bytes);
-  forget(device, block);
+  bool captured = block->captured;
+  if (!captured) forget(device, block);
   wp__home_park(device, block);
-  count_free(device, delegate, bytes); /* after the park, so that `reserved` never dips */
+  count_free(device, delegate, bytes, captured); /* after the park, so that `reserved` never dips */
 }
 
 /* -- wp_free -- */
 
+/* What becomes of a free on the stream. Under WP_STREAMS_DECLARED the driver is asked only where the answer can be
+ * expected to matter. */
+static wp_status look_for_capture(wp__device *device, const wp__block *block, wp_stream handle,
+                                  wp_capture_state *state) {
+  *state = WP_CAPTURE_NONE;
+  if (!device->checked && !block->captured && handle != WP_STREAM_LEGACY) return WP_OK;
+  wp_status status = wp__stream_capturing(device, handle, state);
+  if (status != WP_OK || *state == WP_CAPTURE_NONE) return status;
+  if (*state == WP_CAPTURE_ACTIVE && block->captured) return WP_OK;
+  return wp__stream_check_idle(device, handle, "a block from outside the capture cannot be freed");
+}
+
 static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle) {
   wp__stream *stream = NULL;
-  bool capturing = false;
+  wp_capture_state state;
   wp_status status = wp__stream_find(device, handle, &stream);
   if (status == WP_ERROR_OUT_OF_HOST_MEMORY) {
     (void)wp__fault_absorb(); /* the block's own event does as well */
@@ -91,8 +112,8 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
   }
   if (stream != NULL && block->uses == NULL) {
     status = wp__stream_prepare(device, stream);
-    if (status == WP_OK && device->checked) status = wp__stream_capturing(device, stream->handle, &capturing);
-    return status == WP_OK ? free_to_driver(device, block, stream, capturing) : status;
+    if (status == WP_OK) status = look_for_capture(device, block, stream->handle, &state);
+    return status == WP_OK ? free_to_driver(device, block, stream, state) : status;
   }
   status = wp__use_record(device, handle, stream, &block->own);
   if (status != WP_OK) return status;
@@ -149,6 +170,42 @@ static wp_status free_claimed(wp__device *device, wp__block *block, const wp_str
   return WP_OK;
 }
 
+/* A captured block that was freed outside its graph and may have been allocated by a launch since: the driver knows. */
+static wp_status free_dormant(wp__device *device, wp__block *block, wp_stream handle) {
+  wp_runtime *runtime = device->runtime;
+  void *ptr = atomic_load(&block->ptr);
+  wp__stream *stream;
+  wp_status status = wp__stream_find(device, handle, &stream);
+  if (status == WP_OK)
+    status = wp__stream_check_idle(device, stream->handle, "a launched graph's block cannot be freed");
+  if (status == WP_OK) status = wp__stream_prepare(device, stream);
+  if (status != WP_OK) return status;
+  if (WP__VENDOR(runtime, memory_free, ptr, stream->handle) != WP_OK) {
+    return wp__refuse(WP_ERROR_INVALID_POINTER, device->ordinal, "%p was freed and has not been launched since", ptr);
+  }
+  wp__stream_freed(device, stream, atomic_load(&block->bytes), true);
+  return WP_OK;
+}
+
+/* No live block is at `ptr`. */
+static wp_status free_other(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
+  wp__scope scope;
+  wp__block *block = wp__block_claim_dormant(&runtime->blocks, ptr);
+  wp__device *device = block == NULL ? NULL : atomic_load(&block->device);
+  wp_status status = WP_ERROR_INVALID_POINTER;
+  if (device == NULL || count != 1 || (device->capabilities & WP_CAP_CHECKED_FREE) == 0) {
+    wp__describe(status, WP__NO_DEVICE, "%p is not a live block of this runtime", ptr);
+  } else {
+    status = wp__scope_enter(&scope, runtime, device->ordinal);
+    if (status == WP_OK) {
+      status = free_dormant(device, block, streams[0]);
+      wp__scope_leave(&scope);
+    }
+  }
+  if (block != NULL) wp__block_rest(block);
+  return status;
+}
+
 static wp_status free_block(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
   wp__scope scope;
   wp_status status = wp__runtime_check(runtime);
@@ -156,9 +213,7 @@ static wp_status free_block(wp_runtime *runtime, void *ptr, const wp_stream *str
   if (count > 0 && streams == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "streams is NULL");
   if (ptr == NULL) return WP_OK;
   wp__block *block = wp__block_claim(&runtime->blocks, ptr);
-  if (block == NULL) {
-    return wp__refuse(WP_ERROR_INVALID_POINTER, WP__NO_DEVICE, "%p is not a live block of this runtime", ptr);
-  }
+  if (block == NULL) return free_other(runtime, ptr, streams, count);
   wp__device *device = atomic_load(&block->device);
   status = wp__scope_enter(&scope, runtime, device->ordinal);
   if (status != WP_OK) {

@@ -6,15 +6,9 @@
 /* -- uses -- */
 
 wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use) {
-  bool capturing = false;
   *use = (wp__use){stream, stream == NULL ? 0 : wp__counter_get(&stream->epoch), NULL, NULL};
-  wp_status status = wp__stream_capturing(device, handle, &capturing);
+  wp_status status = wp__stream_check_idle(device, handle, "the stream's use of the block cannot be recorded");
   if (status != WP_OK) return status;
-  if (capturing) {
-    return wp__refuse(
-        WP_ERROR_CAPTURING, device->ordinal,
-        "the stream is being captured and its use of the block cannot be recorded: call after the capture");
-  }
   status = wp__event_get(device, &use->event);
   if (status != WP_OK) return status;
   status = WP__CALL(device->runtime, device->ordinal, event_record, use->event, handle);
@@ -93,7 +87,11 @@ static wp_status free_on_home(wp__device *device, wp__block *block) {
   (void)wp__counter_add(&device->driver_frees, 1);
   atomic_store(&device->home_dirty, true); /* before the bytes leave `parked`: a release looks at both */
   wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
-  wp__block_drop(&device->runtime->blocks, block);
+  if (block->captured) {
+    wp__block_rest(block); /* a launch of its graph may bring it back */
+  } else {
+    wp__block_drop(&device->runtime->blocks, block);
+  }
   return WP_OK;
 }
 
@@ -167,6 +165,7 @@ void wp__home_forget(wp__device *device) {
   while ((block = pop(device)) != NULL) {
     wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
     wp__uses_forget(block);
+    if (block->captured) (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), NULL);
     wp__block_drop(&device->runtime->blocks, block);
   }
 }

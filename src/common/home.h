@@ -9,7 +9,8 @@
 
 #include "device.h"
 
-/* Takes over a block (TAKEN, out of the map) with its uses; it goes to the driver at once if they have finished. */
+/* Takes over a block (TAKEN, out of the map unless it is captured) with its uses; it goes to the driver at once if they
+ * have finished. */
 void wp__home_park(wp__device *device, wp__block *block);
 
 /* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none.

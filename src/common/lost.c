@@ -4,13 +4,14 @@
 #include "home.h"
 #include "runtime.h"
 
-static void forget_block(wp__device *device, wp__block *block) {
+static void forget_block(wp__device *device, wp__block *block, bool was_live) {
   wp__blocks *blocks = &device->runtime->blocks;
   wp_delegate *delegate = atomic_load(&block->delegate);
   uint64_t bytes = atomic_load(&block->bytes);
   (void)wp__map_set(&blocks->map, atomic_load(&block->ptr), NULL);
   wp__uses_forget(block);
   wp__block_drop(blocks, block);
+  if (!was_live) return;
   wp__account_free(&delegate->account, bytes);
   wp__account_free(&device->account, bytes);
   wp__delegate_release(delegate);
@@ -40,7 +41,8 @@ static wp_status lose(wp_runtime *runtime, int ordinal) {
   if (device == NULL) return WP_OK;
   wp__block *block;
   for (uint32_t i = 0; (block = wp__block_at(&runtime->blocks, i)) != NULL; i++) {
-    if (wp__block_claim_on(block, device)) forget_block(device, block);
+    bool was_live;
+    if (wp__block_claim_on(block, device, &was_live)) forget_block(device, block, was_live);
   }
   wp__home_forget(device);
   return WP_OK;

@@ -64,11 +64,36 @@ static uint64_t unobserved_bytes(wp__device *device) {
 
 /* What is freed and cannot go back yet. The sums above count a block each time it was freed, so what the pool holds
  * idle beyond what it was asked to keep bounds them. */
-static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes) {
+static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes,
+                              uint64_t graph_idle) {
   uint64_t idle = usage->reserved > usage->used ? usage->reserved - usage->used : 0;
-  uint64_t excess = idle > keep_bytes ? idle - keep_bytes : 0;
+  uint64_t excess = graph_idle + (idle > keep_bytes ? idle - keep_bytes : 0);
   uint64_t unobserved = atomic_load(&device->home_dirty) ? excess : unobserved_bytes(device);
   return (unobserved < excess ? unobserved : excess) + wp__counter_get(&device->parked_bytes);
+}
+
+/* Graph memory is given back by the same rule everywhere: if it is ours, and the policy says so. */
+static bool owns_graphs(const wp__device *device) {
+  return device->runtime->options.graph_trim == WP_GRAPH_TRIM_IF_USED && atomic_load(&device->graph_used);
+}
+
+/* *idle: what graphs of ours have not given back. */
+static wp_status trim_graphs(wp__device *device, wp_release_report *report, uint64_t *idle) {
+  wp_runtime *runtime = device->runtime;
+  wp_graph_usage usage = {0, 0};
+  *idle = 0;
+  if ((device->capabilities & WP_CAP_GRAPH_MEMORY) == 0) return WP_OK;
+  wp_status status = WP__CALL(runtime, device->ordinal, graph_usage, device->ordinal, &usage);
+  if (status != WP_OK) return status;
+  report->graph_reserved_before += usage.reserved;
+  if (owns_graphs(device) && usage.reserved > 0) {
+    status = WP__CALL(runtime, device->ordinal, graph_trim, device->ordinal);
+    status = wp__both(status, WP__CALL(runtime, device->ordinal, graph_usage, device->ordinal, &usage));
+    if (status == WP_OK && usage.reserved > usage.used) *idle = usage.reserved - usage.used;
+  }
+  report->graph_reserved_after += usage.reserved;
+  report->graph_live_bytes += wp__counter_get(&device->graph_live);
+  return status;
 }
 
 static void count_trim(wp__device *device, const wp_pool_usage *before, const wp_pool_usage *after) {
@@ -91,7 +116,7 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   wp_pool_usage before = {0, 0}, after = {0, 0};
   wp_runtime *runtime = device->runtime;
   int ordinal = device->ordinal;
-  uint64_t waited_ns = 0;
+  uint64_t waited_ns = 0, graph_idle = 0;
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status != WP_OK) return status;
   /* First, for a synchronisation may itself let the driver give memory back. */
@@ -101,9 +126,10 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   status = wp__both(status, wp__home_synchronize(device));
   status = wp__both(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_bytes));
   status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
+  status = wp__both(status, trim_graphs(device, report, &graph_idle));
   wp__scope_leave(&scope);
 
-  uint64_t pending = pending_bytes(device, &after, keep_bytes);
+  uint64_t pending = pending_bytes(device, &after, keep_bytes, graph_idle);
   add_to_report(report, device, before.reserved, after.reserved);
   report->pending_bytes += pending;
   report->waited_ns += waited_ns;

@@ -65,6 +65,7 @@ wp_status wp_delegate_stats(wp_delegate *delegate, wp_stats *out) {
 static wp_status ask_driver(wp_runtime *runtime, int ordinal, wp_driver_stats *out) {
   wp_driver_stats found = WP_DRIVER_STATS_INIT;
   wp_pool_usage usage = {0, 0};
+  wp_graph_usage graph = {0, 0};
   wp__device *device = NULL;
   wp__scope scope;
   wp_status status = wp__device_lookup(runtime, ordinal, &device);
@@ -73,6 +74,9 @@ static wp_status ask_driver(wp_runtime *runtime, int ordinal, wp_driver_stats *o
   if (device != NULL) {
     status = wp__release_due(device);
     status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &usage));
+    if (status == WP_OK && (device->capabilities & WP_CAP_GRAPH_MEMORY) != 0) {
+      status = WP__CALL(runtime, ordinal, graph_usage, ordinal, &graph);
+    }
   }
   if (status == WP_OK) {
     status = WP__CALL(runtime, ordinal, device_memory, &found.device_free, &found.device_total);
@@ -81,6 +85,8 @@ static wp_status ask_driver(wp_runtime *runtime, int ordinal, wp_driver_stats *o
   if (status != WP_OK) return status;
   found.pool_reserved = usage.reserved;
   found.pool_used = usage.used;
+  found.graph_reserved = graph.reserved;
+  found.graph_used = graph.used;
   *out = found;
   return WP_OK;
 }

@@ -159,8 +159,16 @@ wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream
   return status;
 }
 
-wp_status wp__stream_capturing(wp__device *device, wp_stream handle, bool *out) {
+wp_status wp__stream_capturing(wp__device *device, wp_stream handle, wp_capture_state *out) {
   return WP__CALL(device->runtime, device->ordinal, stream_capturing, handle, out);
+}
+
+wp_status wp__stream_check_idle(wp__device *device, wp_stream handle, const char *what) {
+  wp_capture_state state = WP_CAPTURE_NONE;
+  wp_status status = wp__stream_capturing(device, handle, &state);
+  if (status != WP_OK || state == WP_CAPTURE_NONE) return status;
+  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "%s while %s being captured: call after the capture", what,
+                    state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
 }
 
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream) {
@@ -183,11 +191,8 @@ static wp_status record_now(wp__device *device, wp__stream *stream) {
 }
 
 wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
-  bool capturing = false;
-  wp_status status = wp__stream_capturing(device, stream->handle, &capturing);
-  if (status != WP_OK) return status;
-  if (!capturing) return record_now(device, stream);
-  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "the stream is being captured and cannot be recorded");
+  wp_status status = wp__stream_check_idle(device, stream->handle, "frees cannot be recorded");
+  return status == WP_OK ? record_now(device, stream) : status;
 }
 
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing) {

@@ -60,8 +60,10 @@ wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream
 
 bool wp__stream_is_per_thread(const wp__stream *stream);
 
-/* Whether the driver says that the stream is being captured. */
-wp_status wp__stream_capturing(wp__device *device, wp_stream handle, bool *out);
+/* What the driver says would become of work sent to the stream. */
+wp_status wp__stream_capturing(wp__device *device, wp_stream handle, wp_capture_state *out);
+/* WP_ERROR_CAPTURING where that is not WP_CAPTURE_NONE; `what` cannot be done then. */
+wp_status wp__stream_check_idle(wp__device *device, wp_stream handle, const char *what);
 
 /* Sees to it that there is an event to record. */
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);

@@ -18,8 +18,8 @@ static wp_status status_of(wp__host_result result) {
   case WP__HOST_OUT_OF_HOST_MEMORY: return WP_ERROR_OUT_OF_HOST_MEMORY;
   case WP__HOST_NO_DEVICE:
   case WP__HOST_INVALID_DEVICE: return WP_ERROR_NO_DEVICE;
-  case WP__HOST_INVALID_VALUE:
-  case WP__HOST_NOT_SUPPORTED: break;
+  case WP__HOST_NOT_SUPPORTED: return WP_ERROR_NOT_SUPPORTED;
+  case WP__HOST_INVALID_VALUE: break;
   }
   return WP_ERROR_DRIVER;
 }
@@ -63,7 +63,8 @@ static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   (void)self;
   uint64_t free_bytes, total_bytes;
   wp__host_result result = wp__host_device_memory(device, &free_bytes, &total_bytes); /* whether it exists */
-  if (result == WP__HOST_SUCCESS) *out = WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE;
+  if (result == WP__HOST_SUCCESS)
+    *out = WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_CHECKED_FREE;
   return finish(result, "host_device_memory");
 }
 
@@ -95,11 +96,11 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
   return finish(wp__host_stream_synchronize(stream), "host_stream_synchronize");
 }
 
-static wp_status stream_capturing(void *self, wp_stream stream, bool *out) {
+static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
   int device;
   wp__host_result result = wp__host_stream_device(stream, &device); /* whether it exists; nothing captures yet */
-  if (result == WP__HOST_SUCCESS) *out = false;
+  if (result == WP__HOST_SUCCESS) *out = WP_CAPTURE_NONE;
   return finish(result, "host_stream_device");
 }
 
@@ -198,6 +199,33 @@ static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
   return finish(wp__host_memory_free(ptr, stream), "host_memory_free");
 }
 
+/* -- graph memory and capture: there is none -- */
+
+static wp_status graph_trim(void *self, int device) {
+  (void)self;
+  (void)device;
+  return finish(WP__HOST_NOT_SUPPORTED, "graph_trim");
+}
+
+static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
+  (void)self;
+  (void)device;
+  (void)out;
+  return finish(WP__HOST_NOT_SUPPORTED, "graph_usage");
+}
+
+static wp_status capture_relax(void *self, int *previous) {
+  (void)self;
+  *previous = 0;
+  return WP_OK;
+}
+
+static wp_status capture_restore(void *self, int previous) {
+  (void)self;
+  (void)previous;
+  return WP_OK;
+}
+
 static const wp_backend host_backend = {
     .size = sizeof(wp_backend),
     .name = "host",
@@ -227,6 +255,10 @@ static const wp_backend host_backend = {
     .pool_reset_peaks = pool_reset_peaks,
     .memory_alloc = memory_alloc,
     .memory_free = memory_free,
+    .graph_trim = graph_trim,
+    .graph_usage = graph_usage,
+    .capture_relax = capture_relax,
+    .capture_restore = capture_restore,
     .last_error = last_error,
 };
 

@@ -92,7 +92,9 @@ BOTH_CONTRACTS(limits, are_not_used_up_by_refusals) {
 BOTH_CONTRACTS(limits, are_not_used_up_by_exhaustion) {
   void *none = &none;
   start(NULL);
-  uint64_t limit = 2 * device_total(0);
+  uint64_t limit = device_total(0) + MIB;
+  end();
+  start_limited(limit);
   wp_delegate *delegate = open_limited(limit);
   for (int i = 0; i < 3; i++) {
     REFUSES(WP_ERROR_OUT_OF_MEMORY, wp_alloc(delegate, device_total(0) + 512, WP_STREAM_LEGACY, &none));

@@ -95,8 +95,6 @@ static wp_status free_after_three(struct trial *trial) {
 static wp_status note_use(struct trial *trial) {
   return wp_note_use(trial->world.runtime, trial->block, trial->world.t);
 }
-static wp_status prime(struct trial *trial) { return wp_prime(trial->world.delegate, MIB, trial->world.t); }
-
 /* Something of everything: freed and finished, freed and busy, parked and busy, retired. */
 static void with_frees(struct trial *trial) {
   struct world *world = &trial->world;
@@ -114,6 +112,50 @@ static void with_frees(struct trial *trial) {
   expect(WP_OK, wp_free(world->runtime, parked, world->s));
   expect(WP_OK, wp_free(world->runtime, busy, world->t));
 }
+/* Captured allocations: made and freed inside, live outside, and dormant. */
+static wp_status alloc_captured(struct trial *trial) {
+  fake_stream_capture(trial->world.t, true);
+  wp_status status = alloc(trial);
+  fake_stream_capture(trial->world.t, false);
+  if (status == WP_OK) fake_graph_launch(0);
+  return status;
+}
+static void with_captured_block(struct trial *trial) {
+  fake_stream_capture(trial->world.s, true);
+  with_block(trial);
+}
+static wp_status free_inside(struct trial *trial) {
+  wp_status status = free_here(trial);
+  fake_stream_capture(trial->world.s, false);
+  if (status != WP_OK) fake_graph_launch(0); /* the clean-up frees it outside */
+  return status;
+}
+static void with_launched_block(struct trial *trial) {
+  with_captured_block(trial);
+  fake_stream_capture(trial->world.s, false);
+  fake_graph_launch(0);
+}
+static void with_dormant_block(struct trial *trial) {
+  with_launched_block(trial);
+  expect(WP_OK, wp_free(trial->world.runtime, trial->block, trial->world.s));
+  fake_graph_launch(0);
+}
+static wp_status free_dormant(struct trial *trial) {
+  wp_status status = wp_free(trial->world.runtime, trial->block, trial->world.s);
+  if (status == WP_OK || !fake_failed()) return status;
+  expect(WP_OK, wp_free(trial->world.runtime, trial->block, trial->world.s)); /* nothing was lost */
+  return WP_OK;
+}
+static void with_graphs(struct trial *trial) {
+  with_frees(trial);
+  fake_stream_capture(trial->world.s, true);
+  void *ptr = world_alloc(&trial->world, MIB, trial->world.s);
+  expect(WP_OK, wp_free(trial->world.runtime, ptr, trial->world.s));
+  fake_stream_capture(trial->world.s, false);
+  fake_graph_launch(0);
+}
+static wp_status prime(struct trial *trial) { return wp_prime(trial->world.delegate, MIB, trial->world.t); }
+
 static void with_finished_frees(struct trial *trial) {
   with_frees(trial);
   fake_all_idle();
@@ -177,6 +219,13 @@ static const struct step steps[] = {
     {"wp_note_use", with_block, note_use},
     {"wp_note_use", with_noted_block, note_use},
     {"wp_prime", nothing, prime},
+    {"wp_alloc", nothing, alloc_captured},
+    {"wp_free", with_captured_block, free_inside},
+    {"wp_free", with_launched_block, free_here},
+    {"wp_free_after", with_launched_block, free_after_three},
+    {"wp_free", with_dormant_block, free_dormant},
+    {"wp_trim", with_graphs, trim_waiting},
+    {"wp_delegate_close", with_graphs, close_last},
     {"wp_trim", with_frees, trim_waiting},
     {"wp_trim", with_frees, trim_without_waiting},
     {"wp_trim", with_finished_frees, trim_without_waiting},

@@ -12,6 +12,7 @@
 struct fake_state st = {.next_address = 0x100000000u};
 _Thread_local int fake_device;
 _Thread_local int fake_own_stream[DEVICES];
+_Thread_local bool fake_relaxed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local wp_driver_error last_error;
 
@@ -39,6 +40,10 @@ bool fake_begin(const char *entry, wp_stream stream, bool names_stream) {
 wp_status fake_end(wp_status status) {
   (void)pthread_mutex_unlock(&lock);
   return status;
+}
+
+void fake_need_relaxed(void) {
+  if (!fake_relaxed) fake_violation("a call that could harm a capture is made outside relaxed mode");
 }
 
 /* -- streams -- */
@@ -133,11 +138,13 @@ static wp_status device_memory(void *self, uint64_t *free_bytes, uint64_t *total
 
 static wp_status stream_create(void *self, wp_stream *out) {
   BEGIN_ASK("stream_create");
+  fake_need_relaxed();
   *out = fake_handle_of(fake_new_stream(fake_device, true, -1));
   return fake_end(WP_OK);
 }
 static wp_status stream_destroy(void *self, wp_stream stream) {
   BEGIN("stream_destroy", stream, true);
+  fake_need_relaxed();
   int i = fake_find_stream(stream);
   if (!st.streams[i].of_library) fake_violation("destroys a stream of the user's");
   st.streams[i].gone = true;
@@ -145,14 +152,16 @@ static wp_status stream_destroy(void *self, wp_stream stream) {
 }
 static wp_status stream_synchronize(void *self, wp_stream stream) {
   BEGIN("stream_synchronize", stream, true);
+  fake_need_relaxed();
   int i = fake_find_stream(stream);
   if (!st.streams[i].of_library) fake_violation("synchronises a stream of the user's");
   synchronize(i, st.streams[i].submitted, st.streams[i].joined);
   return fake_end(WP_OK);
 }
-static wp_status stream_capturing(void *self, wp_stream stream, bool *out) {
+static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   BEGIN("stream_capturing", stream, true);
-  *out = st.streams[fake_find_stream(stream)].capturing;
+  const struct stream *found = &st.streams[fake_find_stream(stream)];
+  *out = found->capturing ? WP_CAPTURE_ACTIVE : found->implicit ? WP_CAPTURE_IMPLICIT : WP_CAPTURE_NONE;
   return fake_end(WP_OK);
 }
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
@@ -193,9 +202,11 @@ static wp_status event_destroy(void *self, wp_event event) {
 }
 static wp_status event_record(void *self, wp_event handle, wp_stream stream) {
   BEGIN("event_record", stream, true);
+  fake_need_relaxed();
   struct event *event = event_of(handle);
   int i = fake_find_stream(stream);
   if (st.streams[i].capturing) fake_violation("records on a stream that is being captured");
+  if (st.streams[i].implicit) fake_violation("records on the legacy stream and breaks a capture");
   if (st.streams[i].device != event->device) fake_violation("records on a stream of another device");
   event->recorded = true;
   event->stream = i;
@@ -205,6 +216,7 @@ static wp_status event_record(void *self, wp_event handle, wp_stream stream) {
 }
 static wp_status event_wait(void *self, wp_stream stream, wp_event handle) {
   BEGIN("event_wait", stream, true);
+  fake_need_relaxed();
   struct event *event = event_of(handle);
   int i = fake_find_stream(stream);
   for (int other = 0; other < STREAMS; other++) {
@@ -216,17 +228,31 @@ static wp_status event_wait(void *self, wp_stream stream, wp_event handle) {
 }
 static wp_status event_query(void *self, wp_event handle, bool *complete) {
   BEGIN_ASK("event_query");
+  fake_need_relaxed();
   struct event *event = event_of(handle);
   *complete = !event->recorded || fake_is_done(event->stream, event->at);
   return fake_end(WP_OK);
 }
 static wp_status event_synchronize(void *self, wp_event handle) {
   BEGIN_ASK("event_synchronize");
+  fake_need_relaxed();
   struct event *event = event_of(handle);
   if (event->recorded) synchronize(event->stream, event->at, event->joined);
   return fake_end(WP_OK);
 }
 
+static wp_status capture_relax(void *self, int *previous) {
+  BEGIN_ASK("capture_relax");
+  *previous = fake_relaxed ? 2 : 1;
+  fake_relaxed = true;
+  return fake_end(WP_OK);
+}
+static wp_status capture_restore(void *self, int previous) {
+  BEGIN_ASK("capture_restore");
+  if (previous != 1 && previous != 2) fake_violation("restores a capture mode that was never there");
+  fake_relaxed = previous == 2;
+  return fake_end(WP_OK);
+}
 static void get_last_error(void *self, wp_driver_error *out) {
   (void)self;
   *out = last_error;
@@ -261,5 +287,9 @@ const wp_backend fake_backend = {
     .pool_reset_peaks = fake_pool_reset_peaks,
     .memory_alloc = fake_memory_alloc,
     .memory_free = fake_memory_free,
+    .graph_trim = fake_graph_trim,
+    .graph_usage = fake_graph_usage,
+    .capture_relax = capture_relax,
+    .capture_restore = capture_restore,
     .last_error = get_last_error,
 };

@@ -41,7 +41,11 @@ void fake_stream_busy(wp_stream stream);          /* what is submitted from now 
 void fake_stream_idle(wp_stream stream);          /* all of it has finished */
 void fake_all_idle(void);                         /* that of streams that are gone, too */
 void fake_stream_capture(wp_stream stream, bool capturing);
-void fake_stream_never(wp_stream stream); /* to wait for it is a violation */
+void fake_legacy_implicit(int device, bool implicit); /* a blocking stream of the device is being captured */
+void fake_next_address(void *ptr);                    /* of what is mapped next */
+void fake_graph_launch(int device);                   /* all that was captured there runs */
+void fake_graph_destroy(int device);                  /* what is live stays so */
+void fake_stream_never(wp_stream stream);             /* to wait for it is a violation */
 
 /* -- failures -- */
 

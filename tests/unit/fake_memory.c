@@ -12,7 +12,9 @@ uint64_t fake_reserved(int device) {
 static void shrink(int pool, uint64_t keep) {
   for (int i = 0; i < PIECES && st.pools[pool].reserved > keep; i++) {
     struct piece *piece = &st.pieces[i];
-    if (!piece->used || piece->live || piece->pool != pool || piece->at > st.streams[piece->stream].observed) continue;
+    if (!piece->used || piece->live || piece->of_graph || piece->pool != pool ||
+        piece->at > st.streams[piece->stream].observed)
+      continue;
     st.pools[pool].reserved -= piece->bytes;
     piece->used = false;
   }
@@ -31,6 +33,7 @@ void fake_observe(int i, uint64_t at) {
 
 wp_status fake_pool_create(void *self, wp_pool *out) {
   BEGIN_ASK("pool_create");
+  fake_need_relaxed();
   if (fake.refuse_pools) return fake_end(fake_error("pool_create", WP_ERROR_NOT_SUPPORTED));
   int i = 0;
   while (i < POOLS && (st.pools[i].used || st.pools[i].reserved > 0)) i++;
@@ -47,10 +50,12 @@ static int pool_of(wp_pool handle) {
 }
 wp_status fake_pool_destroy(void *self, wp_pool handle) {
   BEGIN_ASK("pool_destroy");
+  fake_need_relaxed();
   int pool = pool_of(handle);
   st.pools[pool].used = false;
   for (int i = 0; i < PIECES; i++) {
-    if (st.pieces[i].used && !st.pieces[i].live && st.pieces[i].pool == pool) st.pieces[i].used = false;
+    struct piece *piece = &st.pieces[i];
+    if (piece->used && !piece->live && !piece->of_graph && piece->pool == pool) piece->used = false;
   }
   st.pools[pool].reserved = st.pools[pool].in_use;
   return fake_end(WP_OK);
@@ -62,6 +67,7 @@ wp_status fake_pool_set_threshold(void *self, wp_pool pool, uint64_t bytes) {
 }
 wp_status fake_pool_trim(void *self, wp_pool pool, uint64_t keep_bytes) {
   BEGIN_ASK("pool_trim");
+  fake_need_relaxed();
   shrink(pool_of(pool), keep_bytes);
   return fake_end(WP_OK);
 }
@@ -83,25 +89,37 @@ wp_status fake_pool_reset_peaks(void *self, wp_pool pool) {
 static struct piece *idle_piece(int pool, size_t bytes, int stream) {
   for (int i = 0; i < PIECES; i++) {
     struct piece *piece = &st.pieces[i];
-    if (!piece->used || piece->live || piece->pool != pool || piece->bytes != bytes) continue;
+    if (!piece->used || piece->live || piece->of_graph || piece->pool != pool || piece->bytes != bytes) continue;
     if (piece->stream == stream || fake_is_done(piece->stream, piece->at)) return piece;
   }
   return NULL;
 }
-static struct piece *new_piece(int pool, size_t bytes) {
-  if (bytes > fake.device_memory - fake_reserved(st.pools[pool].device)) return NULL;
+static struct piece *make_piece(int pool, size_t bytes) {
   int i = 0;
   while (i < PIECES && st.pieces[i].used) i++;
   if (i == PIECES) fake_violation("there are too many blocks");
   st.pieces[i] = (struct piece){.used = true, .pool = pool, .bytes = bytes, .address = st.next_address};
   st.next_address += bytes;
-  st.pools[pool].reserved += bytes;
   return &st.pieces[i];
+}
+static struct piece *new_piece(int pool, size_t bytes) {
+  if (bytes > fake.device_memory - fake_reserved(st.pools[pool].device)) return NULL;
+  st.pools[pool].reserved += bytes;
+  return make_piece(pool, bytes);
 }
 wp_status fake_memory_alloc(void *self, wp_pool handle, size_t bytes, wp_stream stream, void **out) {
   BEGIN("memory_alloc", stream, true);
+  fake_need_relaxed();
   int pool = pool_of(handle), i = fake_find_stream(stream);
   if (bytes == 0 || bytes % 512 != 0) fake_violation("asks for a size that is not a multiple of 512");
+  if (st.streams[i].implicit) fake_violation("allocates on the legacy stream and breaks a capture");
+  bool fits = bytes <= fake.device_memory - fake_reserved(st.pools[pool].device);
+  if (st.streams[i].capturing && fits) { /* a node of a graph, and an address */
+    struct piece *promised = make_piece(pool, bytes);
+    promised->of_graph = true;
+    *out = (void *)(uintptr_t)promised->address;
+    return fake_end(WP_OK);
+  }
   struct piece *piece = idle_piece(pool, bytes, i);
   if (piece == NULL) piece = new_piece(pool, bytes);
   if (piece == NULL && fake.null_when_full) {
@@ -117,16 +135,63 @@ wp_status fake_memory_alloc(void *self, wp_pool handle, size_t bytes, wp_stream 
 }
 wp_status fake_memory_free(void *self, void *ptr, wp_stream stream) {
   BEGIN("memory_free", stream, true);
+  fake_need_relaxed();
   int i = fake_find_stream(stream);
   if (fake.captures_forbid) return fake_end(fake_error("memory_free", WP_ERROR_CAPTURING));
   for (int k = 0; k < PIECES; k++) {
     struct piece *piece = &st.pieces[k];
-    if (!piece->used || !piece->live || piece->address != ((uintptr_t)ptr & ~(uintptr_t)15)) continue;
+    if (!piece->used || piece->address != ((uintptr_t)ptr & ~(uintptr_t)15)) continue;
+    if (st.streams[i].capturing) {
+      if (!piece->of_graph || piece->freed_inside) fake_violation("frees inside a capture what is not the graph's");
+      piece->freed_inside = true;
+      return fake_end(WP_OK);
+    }
+    if (!piece->live && piece->of_graph) return fake_end(fake_error("memory_free", WP_ERROR_DRIVER));
+    if (!piece->live) continue;
     piece->live = false;
     piece->stream = i;
     piece->at = fake_submit(i);
-    st.pools[piece->pool].in_use -= piece->bytes;
+    if (!piece->of_graph) st.pools[piece->pool].in_use -= piece->bytes;
     return fake_end(WP_OK);
   }
   fake_violation("frees what is not live");
+}
+
+/* -- entries: graph memory -- */
+
+static uint64_t graph_used(int device) {
+  uint64_t used = 0;
+  for (int i = 0; i < PIECES; i++) {
+    const struct piece *piece = &st.pieces[i];
+    if (piece->used && piece->of_graph && piece->live && st.pools[piece->pool].device == device) used += piece->bytes;
+  }
+  return used;
+}
+wp_status fake_graph_trim(void *self, int device) {
+  BEGIN_ASK("graph_trim");
+  fake_need_relaxed();
+  st.graph_reserved[device] = graph_used(device);
+  return fake_end(WP_OK);
+}
+wp_status fake_graph_usage(void *self, int device, wp_graph_usage *out) {
+  BEGIN_ASK("graph_usage");
+  *out = (wp_graph_usage){st.graph_reserved[device], graph_used(device)};
+  return fake_end(WP_OK);
+}
+void fake_graph_launch(int device) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < PIECES; i++) {
+    struct piece *piece = &st.pieces[i];
+    if (!piece->used || !piece->of_graph || st.pools[piece->pool].device != device) continue;
+    if (piece->live) fake_violation("the test launches a graph whose memory is live");
+    piece->live = !piece->freed_inside;
+    bytes += piece->bytes;
+  }
+  if (st.graph_reserved[device] < bytes) st.graph_reserved[device] = bytes;
+}
+void fake_graph_destroy(int device) {
+  for (int i = 0; i < PIECES; i++) {
+    struct piece *piece = &st.pieces[i];
+    if (piece->of_graph && !piece->live && st.pools[piece->pool].device == device) piece->used = false;
+  }
 }

@@ -5,8 +5,10 @@
 
 #include "fake_state.h"
 
+#define ALL_CAPABILITIES                                                                                               \
+  (WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE)
 #define INITIAL_SCRIPT                                                                                                 \
-  { 2, WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE, (uint64_t)1 << 30, false, false, false, false }
+  { 2, ALL_CAPABILITIES, (uint64_t)1 << 30, false, false, false, false }
 fake_script fake = INITIAL_SCRIPT;
 
 void fake_reset(void) {
@@ -16,6 +18,8 @@ void fake_reset(void) {
   (void)memset(st.pools, 0, sizeof st.pools);
   (void)memset(st.pieces, 0, sizeof st.pieces);
   (void)memset(st.legacy, 0, sizeof st.legacy);
+  (void)memset(st.graph_reserved, 0, sizeof st.graph_reserved);
+  fake_relaxed = false;
   (void)memset(fake_own_stream, 0, sizeof fake_own_stream);
   st.call_count = st.waits = st.slots = st.fail_nth = fake_device = 0;
 }
@@ -42,6 +46,13 @@ void fake_all_idle(void) {
 void fake_stream_capture(wp_stream stream, bool capturing) {
   st.streams[fake_find_stream(stream)].capturing = capturing;
 }
+void fake_legacy_implicit(int device, bool implicit) {
+  int before = fake_device;
+  fake_device = device;
+  st.streams[fake_find_stream(WP_STREAM_LEGACY)].implicit = implicit;
+  fake_device = before;
+}
+void fake_next_address(void *ptr) { st.next_address = (uintptr_t)ptr; }
 void fake_stream_never(wp_stream stream) { st.streams[fake_find_stream(stream)].never = true; }
 
 void fake_fail(const char *entry, int nth, wp_status status) {
@@ -61,7 +72,8 @@ void fake_forget(void) { st.call_count = 0; }
 
 const char *fake_log(bool quiet) {
   static const char *const asking[] = {"device_current", "device_count",     "stream_identity", "stream_device",
-                                       "pool_usage",     "stream_capturing", "event_query",     "device_memory"};
+                                       "pool_usage",     "stream_capturing", "event_query",     "device_memory",
+                                       "graph_usage",    "capture_relax",    "capture_restore"};
   static char text[8192];
   size_t length = 0;
   text[0] = '\0';

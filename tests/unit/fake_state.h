@@ -15,7 +15,7 @@
 
 /* A stream; its handle is FIRST_HANDLE + 16 * slot, and a slot can serve again. */
 struct stream {
-  bool used, gone, busy, capturing, never, of_library, special;
+  bool used, gone, busy, capturing, implicit, never, of_library, special;
   int device, slot;
   uint64_t submitted, done, observed;
   uint64_t joined[STREAMS]; /* by waiting for events: of each other stream, how far */
@@ -34,6 +34,7 @@ struct pool {
 /* A piece of a pool: handed out, or idle since its stream came to `at`. */
 struct piece {
   bool used, live;
+  bool of_graph, freed_inside; /* captured: live from a launch to a free, unless the graph frees it itself */
   int pool, stream;
   uint64_t address, bytes, at;
 };
@@ -56,10 +57,12 @@ struct fake_state {
   bool has_failed;
   uint64_t next_address;
   int legacy[DEVICES]; /* index of the legacy stream + 1 */
+  uint64_t graph_reserved[DEVICES];
 };
 extern struct fake_state st;
 extern _Thread_local int fake_device;              /* the thread's current one */
 extern _Thread_local int fake_own_stream[DEVICES]; /* index of its default stream + 1 */
+extern _Thread_local bool fake_relaxed;            /* its capture mode */
 
 /* Stops the test: the library broke a rule. */
 _Noreturn void fake_violation(const char *text);
@@ -72,6 +75,8 @@ wp_status fake_error(const char *entry, wp_status status);
   (void)self;                                                                                                          \
   if (!fake_begin(entry, stream, names)) return fake_end(fake_error(entry, st.fail_status))
 #define BEGIN_ASK(entry) BEGIN(entry, NULL, false)
+/* In an entry that could harm a capture. */
+void fake_need_relaxed(void);
 
 /* -- streams, by index -- */
 
@@ -95,5 +100,7 @@ wp_status fake_pool_usage(void *self, wp_pool pool, wp_pool_usage *out);
 wp_status fake_pool_reset_peaks(void *self, wp_pool pool);
 wp_status fake_memory_alloc(void *self, wp_pool handle, size_t bytes, wp_stream stream, void **out);
 wp_status fake_memory_free(void *self, void *ptr, wp_stream stream);
+wp_status fake_graph_trim(void *self, int device);
+wp_status fake_graph_usage(void *self, int device, wp_graph_usage *out);
 
 #endif
