@@ -138,9 +138,10 @@ typedef struct wp_backend {
   wp_status (*stream_synchronize)(void *self, wp_stream stream);
   /* What would become of work sent to the stream now. Harms no capture. */
   wp_status (*stream_capturing)(void *self, wp_stream stream, wp_capture_state *out);
-  /* The stream's id. Needs WP_CAP_STREAM_IDENTITY. Never called for the two special handles. */
+  /* The stream's id. Needs WP_CAP_STREAM_IDENTITY. Never called for the two special handles, nor for a stream that is
+   * being captured, where some drivers answer with an error and break the capture. */
   wp_status (*stream_identity)(void *self, wp_stream stream, uint64_t *out);
-  /* The ordinal of the stream's device. Needs WP_CAP_STREAM_DEVICE. Never called for the two special handles. */
+  /* The ordinal of the stream's device. Needs WP_CAP_STREAM_DEVICE. Called where `stream_identity` can be. */
   wp_status (*stream_device)(void *self, wp_stream stream, int *out);
 
   /* -- events: without timing, of the current device -- */

@@ -7,6 +7,7 @@
 #include "home.h"
 #include "release.h"
 #include "runtime.h"
+#include "uses.h"
 
 bool wp__round_up(size_t bytes, size_t *rounded) {
   if (bytes > SIZE_MAX - (WP__GRANULE - 1)) return false;
@@ -75,18 +76,21 @@ static void settle_threshold(wp__device *device) {
 
 void wp__give_up(wp__device *device, wp__block *block, wp__stream *stream) {
   wp_runtime *runtime = device->runtime;
+  wp_stream handle = atomic_load(&block->stream);
   uint64_t bytes = atomic_load(&block->bytes);
-  wp_status status = wp__stream_prepare(device, stream);
-  if (status == WP_OK) status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), stream->handle);
+  wp_status status = stream == NULL ? WP_OK : wp__stream_prepare(device, stream);
+  if (status == WP_OK) status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
   if (status == WP_OK) {
     (void)wp__counter_add(&device->driver_frees, 1);
     wp__block_drop(&runtime->blocks, block);
-    wp__stream_freed(device, stream, bytes, false);
-    return;
+    if (stream != NULL) wp__stream_freed(device, stream, bytes, true);
+  } else if (stream == NULL) {
+    wp__block_drop(&runtime->blocks, block); /* the graph's own affair: nothing can be recorded in a capture */
+  } else {
+    /* Nobody has used it: all that has to come before a free on home is the allocation itself. */
+    if (wp__use_record(device, handle, stream, &block->own) == WP_OK) block->uses = &block->own;
+    wp__home_park(device, block);
   }
-  /* Nobody has used it: all that has to come before a free on home is the allocation itself. */
-  if (wp__use_record(device, stream->handle, stream, &block->own) == WP_OK) block->uses = &block->own;
-  wp__home_park(device, block);
 }
 
 /* -- wp_alloc -- */
@@ -128,23 +132,22 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
   wp__device *device = delegate->device;
   wp_runtime *runtime = device->runtime;
   wp__stream *stream;
-  wp_capture_state state = WP_CAPTURE_NONE;
+  wp_capture_state state;
   void *ptr;
-  wp_status status = wp__stream_find(device, handle, &stream);
-  if (status == WP_OK) status = wp__stream_capturing(device, stream->handle, &state);
+  wp_status status = wp__stream_look(device, handle, true, &stream, &state);
   if (status != WP_OK) return status;
-  if (state == WP_CAPTURE_IMPLICIT)
-    return wp__stream_check_idle(device, stream->handle, "the legacy stream cannot be used");
+  if (state == WP_CAPTURE_IMPLICIT) return wp__stream_refuse(device, state, "the legacy stream cannot be used");
+  if (stream != NULL) handle = stream->handle;
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
   block->captured = state == WP_CAPTURE_ACTIVE;
   if (block->captured) atomic_store_explicit(&device->graph_used, true, memory_order_relaxed);
-  status = driver_alloc(device, bytes, stream->handle, block->captured, &ptr);
+  status = driver_alloc(device, bytes, handle, block->captured, &ptr);
   if (status != WP_OK) {
     wp__block_drop(&runtime->blocks, block);
     return status;
   }
-  describe(block, ptr, bytes, device, delegate, stream->handle);
+  describe(block, ptr, bytes, device, delegate, handle);
   status = hand_out(delegate, block);
   if (status != WP_OK) {
     wp__give_up(device, block, stream);
@@ -227,8 +230,7 @@ static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle
   wp_runtime *runtime = device->runtime;
   wp__stream *stream;
   void *ptr;
-  wp_status status = wp__stream_find(device, handle, &stream);
-  if (status == WP_OK) status = wp__stream_check_idle(device, stream->handle, "memory cannot be primed");
+  wp_status status = wp__stream_find(device, handle, "memory cannot be primed", &stream);
   if (status != WP_OK) return status;
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");

@@ -2,35 +2,7 @@
 #include "home.h"
 
 #include "runtime.h"
-
-/* -- uses -- */
-
-wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use) {
-  *use = (wp__use){stream, stream == NULL ? 0 : wp__counter_get(&stream->epoch), NULL, NULL};
-  wp_status status = wp__stream_check_idle(device, handle, "the stream's use of the block cannot be recorded");
-  if (status != WP_OK) return status;
-  status = wp__event_get(device, &use->event);
-  if (status != WP_OK) return status;
-  status = WP__CALL(device->runtime, device->ordinal, event_record, use->event, handle);
-  if (status != WP_OK) wp__event_put(device, use->event);
-  return status;
-}
-
-static void unlink_use(wp__block *block, wp__use **link) {
-  wp__use *use = *link;
-  *link = use->next;
-  if (use != &block->own) wp__os_free(use);
-}
-
-void wp__use_drop(wp__device *device, wp__block *block, wp__use **link) {
-  wp_event event = (*link)->event;
-  unlink_use(block, link);
-  wp__event_put(device, event);
-}
-
-void wp__uses_forget(wp__block *block) {
-  while (block->uses != NULL) unlink_use(block, &block->uses);
-}
+#include "uses.h"
 
 /* -- the queue -- */
 

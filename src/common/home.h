@@ -30,14 +30,4 @@ wp_status wp__home_abandon(wp__device *device);
 /* Forgets every parked block without the driver: the device is lost. */
 void wp__home_forget(wp__device *device);
 
-/* -- uses -- */
-
-/* Makes `use` stand for what was submitted to the stream so far. `stream` is its record, if there is one.
- * WP_ERROR_CAPTURING while it is being captured. */
-wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use);
-/* Takes the first use out of a list and gives its event back. */
-void wp__use_drop(wp__device *device, wp__block *block, wp__use **link);
-/* Forgets all uses of a block without the driver: the device is lost. */
-void wp__uses_forget(wp__block *block);
-
 #endif

@@ -3,6 +3,7 @@
 #include "delegate.h"
 #include "home.h"
 #include "runtime.h"
+#include "uses.h"
 
 static void forget_block(wp__device *device, wp__block *block, bool was_live) {
   wp__blocks *blocks = &device->runtime->blocks;

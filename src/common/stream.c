@@ -139,34 +139,50 @@ static wp_status check_device(wp__device *device, wp_stream handle) {
                     owner, device->ordinal);
 }
 
-wp_status wp__stream_find(wp__device *device, wp_stream handle, wp__stream **out) {
-  struct key key;
-  wp_status status = make_key(device, handle, &key);
-  if (status != WP_OK) return status;
-  *out = search(device, &key);
+/* The record of `key`, made if need be. */
+static wp_status find_or_create(wp__device *device, const struct key *key, wp__stream **out) {
+  *out = search(device, key);
   if (*out != NULL) return WP_OK;
-  status = check_device(device, key.handle);
+  wp_status status = check_device(device, key->handle);
   if (status != WP_OK) return status;
-  *out = create(device, &key);
+  *out = create(device, key);
   if (*out != NULL) return WP_OK;
   return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to remember a stream");
 }
 
+static wp_status ask_capturing(wp__device *device, wp_stream handle, wp_capture_state *state) {
+  return WP__CALL(device->runtime, device->ordinal, stream_capturing, handle, state);
+}
+
+wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__stream **out, wp_capture_state *state) {
+  struct key key;
+  wp_status status = WP_OK;
+  *out = NULL;
+  *state = WP_CAPTURE_NONE;
+  if (asks || device->checked) status = ask_capturing(device, handle, state);
+  if (status != WP_OK || *state == WP_CAPTURE_ACTIVE) return status;
+  status = make_key(device, handle, &key);
+  return status == WP_OK ? find_or_create(device, &key, out) : status;
+}
+
+wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out) {
+  wp_capture_state state;
+  wp_status status = wp__stream_look(device, handle, true, out, &state);
+  return state == WP_CAPTURE_NONE ? status : wp__stream_refuse(device, state, what);
+}
+
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out) {
   struct key key;
-  wp_status status = make_key(device, handle, &key);
+  wp_capture_state state = WP_CAPTURE_NONE;
+  wp_status status = device->checked ? ask_capturing(device, handle, &state) : WP_OK;
+  if (status != WP_OK) return status;
+  if (state == WP_CAPTURE_ACTIVE) return wp__stream_refuse(device, state, "it cannot be told which stream this is");
+  status = make_key(device, handle, &key);
   if (status == WP_OK) *out = search(device, &key);
   return status;
 }
 
-wp_status wp__stream_capturing(wp__device *device, wp_stream handle, wp_capture_state *out) {
-  return WP__CALL(device->runtime, device->ordinal, stream_capturing, handle, out);
-}
-
-wp_status wp__stream_check_idle(wp__device *device, wp_stream handle, const char *what) {
-  wp_capture_state state = WP_CAPTURE_NONE;
-  wp_status status = wp__stream_capturing(device, handle, &state);
-  if (status != WP_OK || state == WP_CAPTURE_NONE) return status;
+wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what) {
   return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "%s while %s being captured: call after the capture", what,
                     state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
 }
@@ -191,8 +207,11 @@ static wp_status record_now(wp__device *device, wp__stream *stream) {
 }
 
 wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
-  wp_status status = wp__stream_check_idle(device, stream->handle, "frees cannot be recorded");
-  return status == WP_OK ? record_now(device, stream) : status;
+  wp_capture_state state = WP_CAPTURE_NONE;
+  wp_status status = ask_capturing(device, stream->handle, &state);
+  if (status != WP_OK) return status;
+  if (state != WP_CAPTURE_NONE) return wp__stream_refuse(device, state, "frees cannot be recorded");
+  return record_now(device, stream);
 }
 
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing) {

@@ -52,18 +52,21 @@ typedef struct wp__streams {
  * All functions want the device to be current.
  */
 
-/* The record of a stream named in a call, made at first sight. WP_ERROR_OUT_OF_HOST_MEMORY when it cannot be made,
- * WP_ERROR_WRONG_DEVICE, or what the driver answers. */
-wp_status wp__stream_find(wp__device *device, wp_stream handle, wp__stream **out);
-/* The same, but *out = NULL for a stream that was not seen before. */
+/* Who a stream named in a call is (its record, made at first sight), and what would become of work sent to it. The
+ * latter is asked where `asks`, and always where the identity matters, for that cannot be asked of a capturing stream.
+ * While the stream is being captured, *out is NULL: nothing is to be recorded there.
+ * WP_ERROR_OUT_OF_HOST_MEMORY when the record cannot be made (*state is known then), WP_ERROR_WRONG_DEVICE, or what the
+ * driver answers. */
+wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__stream **out, wp_capture_state *state);
+/* The same for what cannot be done while the stream is being captured: WP_ERROR_CAPTURING, and `what` says so. */
+wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out);
+/* The record of a stream seen before, or *out = NULL. */
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out);
 
-bool wp__stream_is_per_thread(const wp__stream *stream);
+/* WP_ERROR_CAPTURING for a state other than WP_CAPTURE_NONE. */
+wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what);
 
-/* What the driver says would become of work sent to the stream. */
-wp_status wp__stream_capturing(wp__device *device, wp_stream handle, wp_capture_state *out);
-/* WP_ERROR_CAPTURING where that is not WP_CAPTURE_NONE; `what` cannot be done then. */
-wp_status wp__stream_check_idle(wp__device *device, wp_stream handle, const char *what);
+bool wp__stream_is_per_thread(const wp__stream *stream);
 
 /* Sees to it that there is an event to record. */
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);

@@ -166,6 +166,7 @@ static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state
 }
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   BEGIN("stream_identity", stream, true);
+  if (st.streams[fake_find_stream(stream)].capturing) fake_violation("asks who a capturing stream is");
   if ((uintptr_t)stream <= 2 || (fake.capabilities & WP_CAP_STREAM_IDENTITY) == 0)
     fake_violation("asks for an identity");
   *out = (uint64_t)fake_find_stream(stream) + 100;
@@ -173,6 +174,7 @@ static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
 }
 static wp_status stream_device(void *self, wp_stream stream, int *out) {
   BEGIN("stream_device", stream, true);
+  if (st.streams[fake_find_stream(stream)].capturing) fake_violation("asks who a capturing stream is");
   if ((uintptr_t)stream <= 2 || (fake.capabilities & WP_CAP_STREAM_DEVICE) == 0) fake_violation("asks for a device");
   *out = st.streams[fake_find_stream(stream)].device;
   return fake_end(WP_OK);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uses.h"
+
+#include "runtime.h"
+
+static const char cannot_record[] = "the stream's use of the block cannot be recorded";
+
+wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use) {
+  *use = (wp__use){stream, stream == NULL ? 0 : wp__counter_get(&stream->epoch), NULL, NULL};
+  wp_status status = wp__event_get(device, &use->event);
+  if (status != WP_OK) return status;
+  status = WP__CALL(device->runtime, device->ordinal, event_record, use->event, handle);
+  if (status != WP_OK) wp__event_put(device, use->event);
+  return status;
+}
+
+static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {
+  wp__stream *stream;
+  wp__use *use = wp__os_calloc(1, sizeof *use);
+  if (use == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a use");
+  wp_status status = wp__stream_find(device, handle, cannot_record, &stream);
+  if (status == WP_OK) status = wp__use_record(device, stream->handle, stream, use);
+  if (status != WP_OK) {
+    wp__os_free(use);
+    return status;
+  }
+  use->next = block->uses;
+  block->uses = use;
+  return WP_OK;
+}
+
+wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {
+  wp__use *noted = block->uses;
+  wp_status status = WP_OK;
+  for (size_t i = 0; i < count && status == WP_OK; i++) status = add_use(device, block, streams[i]);
+  while (status != WP_OK && block->uses != noted) wp__use_drop(device, block, &block->uses);
+  return status;
+}
+
+static bool is_use_of(const wp__use *use, wp__stream *stream) {
+  return use->stream == stream && use->epoch == wp__counter_get(&stream->epoch);
+}
+
+wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream) {
+  wp__use **link = &block->uses;
+  while (*link != NULL) {
+    wp__use *use = *link;
+    bool complete = stream != NULL && is_use_of(use, stream);
+    if (!complete) {
+      wp_status status = WP__CALL(device->runtime, device->ordinal, event_query, use->event, &complete);
+      if (status != WP_OK) return status;
+    }
+    if (complete) {
+      wp__use_drop(device, block, link);
+    } else {
+      link = &use->next;
+    }
+  }
+  return WP_OK;
+}
+
+static void unlink_use(wp__block *block, wp__use **link) {
+  wp__use *use = *link;
+  *link = use->next;
+  if (use != &block->own) wp__os_free(use);
+}
+
+void wp__use_drop(wp__device *device, wp__block *block, wp__use **link) {
+  wp_event event = (*link)->event;
+  unlink_use(block, link);
+  wp__event_put(device, event);
+}
+
+void wp__uses_forget(wp__block *block) {
+  while (block->uses != NULL) unlink_use(block, &block->uses);
+}
+
+/* -- wp_note_use -- */
+
+/* Puts `use` in the block's list, in place of an earlier one of the same stream. What is left over is in *rest. */
+static bool attach_use(const wp__block_view *view, wp__use *use, wp__use *rest) {
+  wp__block *block = view->block;
+  if (!wp__block_lock(block, view->word)) return false;
+  wp__use *same = block->uses;
+  while (same != NULL && !(same->stream == use->stream && same->epoch == use->epoch)) same = same->next;
+  if (same != NULL) {
+    rest->event = same->event;
+    same->event = use->event;
+  } else {
+    use->next = block->uses;
+    block->uses = use;
+  }
+  wp__block_unlock(block);
+  return true;
+}
+
+static wp_status note_on_device(const wp__block_view *view, wp_stream handle) {
+  wp__device *device = view->device;
+  wp__stream *stream;
+  wp__use rest = {NULL, 0, NULL, NULL};
+  wp_status status = wp__stream_find(device, handle, cannot_record, &stream);
+  if (status != WP_OK) return status;
+  wp__use *use = wp__os_calloc(1, sizeof *use);
+  if (use == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a use");
+  status = wp__use_record(device, stream->handle, stream, use);
+  if (status != WP_OK) {
+    wp__os_free(use);
+    return status;
+  }
+  if (!attach_use(view, use, &rest)) { /* freed meanwhile */
+    wp__event_put(device, use->event);
+    wp__os_free(use);
+    return wp__refuse(WP_ERROR_INVALID_POINTER, device->ordinal, "%p was freed meanwhile", view->ptr);
+  }
+  if (rest.event != NULL) { /* the list had a use of this stream, which has the new event now */
+    wp__event_put(device, rest.event);
+    wp__os_free(use);
+  }
+  return WP_OK;
+}
+
+static wp_status note_use(wp_runtime *runtime, void *ptr, wp_stream stream) {
+  wp__scope scope;
+  wp__block_view view;
+  wp_status status = wp__runtime_check(runtime);
+  if (status != WP_OK) return status;
+  if (ptr == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "ptr is NULL");
+  if (!wp__block_find(&runtime->blocks, ptr, &view)) {
+    return wp__refuse(WP_ERROR_INVALID_POINTER, WP__NO_DEVICE, "%p is not a live block of this runtime", ptr);
+  }
+  status = wp__scope_enter(&scope, runtime, view.device->ordinal);
+  if (status != WP_OK) return status;
+  status = note_on_device(&view, stream);
+  wp__scope_leave(&scope);
+  return status;
+}
+
+wp_status wp_note_use(wp_runtime *runtime, void *ptr, wp_stream stream) {
+  return wp__result("wp_note_use", note_use(runtime, ptr, stream));
+}

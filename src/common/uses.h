@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uses: streams that a block waits for when it is freed, each with an event recorded where the use was submitted. */
+#ifndef WARMPOOL_COMMON_USES_H
+#define WARMPOOL_COMMON_USES_H
+
+#include "block.h"
+#include "device.h"
+
+/* Makes `use` stand for what was submitted to the stream so far; it is not being captured. `stream` is its record, or
+ * NULL where none could be made. */
+wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use);
+
+/* Adds a use for each of the streams. On failure those added are dropped again. */
+wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
+
+/* Drops the uses that a free on `stream` need not wait for: those of that stream itself, and those that have finished.
+ */
+wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream);
+
+/* Takes the first use out of a list and gives its event back. */
+void wp__use_drop(wp__device *device, wp__block *block, wp__use **link);
+/* Forgets all uses of a block without the driver: the device is lost. */
+void wp__uses_forget(wp__block *block);
+
+#endif
