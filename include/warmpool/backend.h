@@ -49,7 +49,7 @@ typedef void *wp_pool;
 #define WP_CAP_GRAPH_MEMORY                                                                                            \
   8u                            /* `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs \
                                  */
-#define WP_CAP_CHECKED_FREE 16u /* `memory_free` refuses an address that is not live, and harms nothing thereby */
+#define WP_CAP_CHECKED_FREE 16u /* `memory_free` tells that an address is not live, and harms nothing thereby */
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */
@@ -180,7 +180,9 @@ typedef struct wp_backend {
    * WP_ERROR_OUT_OF_MEMORY; WP_ERROR_CAPTURING where the driver cannot do it during some capture; success with NULL is
    * taken for WP_ERROR_OUT_OF_MEMORY. */
   wp_status (*memory_alloc)(void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out);
-  /* Frees in the order of `stream`. WP_ERROR_CAPTURING as above; on every failure the block is still live. */
+  /* Frees in the order of `stream`. WP_ERROR_CAPTURING as above; WP_ERROR_INVALID_POINTER for an address that is not
+   * live or that the capture of `stream` has not allocated (only asked for with WP_CAP_CHECKED_FREE); on every other
+   * failure the block is still live. */
   wp_status (*memory_free)(void *self, void *ptr, wp_stream stream);
 
   /* -- memory of captured allocations: needs WP_CAP_GRAPH_MEMORY -- */

@@ -44,10 +44,11 @@ WP_API wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_dele
  * Closes a delegate. Its live blocks stay valid and are freed with wp_free as before. Closing the last delegate of a
  * device gives the device's idle memory back, except keep_bytes, waiting or not as `release_wait` says; blocks freed
  * after that go back without a delegate. NULL does nothing. `report` may be NULL; it is filled on WP_OK and WP_PENDING,
- * also where other delegates stay open (and then nothing is returned).
- * Statuses: WP_OK; WP_PENDING (closed; pending_bytes wait for work and go back at a later call or wp_tick);
- * WP_ERROR_INVALID_ARGUMENT (closed already, `report->size`: nothing was done); WP_ERROR_FORKED;
- * WP_ERROR_DRIVER (closed, though the driver refused a step of the release: wp_trim tries again).
+ * also where other delegates stay open: then nothing is returned, the call is WP_OK, and pending_bytes are those of
+ * blocks that wait for streams named beside the freeing one. Statuses: WP_OK; WP_PENDING (closed; pending_bytes wait
+ * for work and go back at a later call or wp_tick); WP_ERROR_INVALID_ARGUMENT (closed already, `report->size`: nothing
+ * was done); WP_ERROR_FORKED; WP_ERROR_DRIVER (closed, though the driver refused a step of the release: wp_trim tries
+ * again).
  */
 WP_API wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *report);
 
@@ -65,9 +66,14 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * Gives a block back in the order of `stream`, whichever delegate it came from, open or closed. NULL is WP_OK. Where
  * other streams were named by wp_note_use and have not finished, the block waits for them without holding up `stream`.
  * Needs no host memory.
- * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER (not a block of this runtime, or freed already:
- * of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (other streams were named
- * and `stream` is being captured: free after the capture); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the block
+ *
+ * On a capturing stream only a block allocated in that capture can be freed; the free becomes part of the graph. A
+ * block allocated in a capture and not freed there is freed on another stream, or after the capture, as often as
+ * launches of the graph have allocated it anew. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
+ * (not a block of this runtime, or freed already: of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE;
+ * WP_ERROR_CAPTURING (a block from outside on a capturing stream, or other streams were named; the legacy stream while
+ * a stream it waits for is being captured; or a driver that frees nothing meanwhile: free after the capture);
+ * WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the block
  * stays live.
  */
 WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);

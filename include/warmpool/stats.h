@@ -112,8 +112,8 @@ WP_API wp_status wp_device_stats(wp_runtime *runtime, int device, wp_stats *out)
 WP_API wp_status wp_delegate_stats(wp_delegate *delegate, wp_stats *out);
 
 /*
- * Asks the driver. Costs microseconds; waits for nothing.
- * Statuses: those of wp_device_stats.
+ * Asks the driver. Costs microseconds and waits for nothing, but a device that nobody in the process has used yet may
+ * be set up by the question. Statuses: those of wp_device_stats.
  */
 WP_API wp_status wp_query_driver(wp_runtime *runtime, int device, wp_driver_stats *out);
 

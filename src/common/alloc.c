@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "delegate.h"
+#include "free.h"
 #include "home.h"
 #include "release.h"
 #include "runtime.h"
@@ -35,21 +36,6 @@ static wp_status reclaim_and_ask(wp__device *device, size_t bytes, wp_stream str
   return ask_driver(device, bytes, stream, out);
 }
 
-/* The figures of an exhaustion, as far as the driver answers now. */
-static void add_figures(wp__device *device, size_t requested) {
-  wp_runtime *runtime = device->runtime;
-  wp_pool_usage usage = {0, 0};
-  wp__figures figures = {requested, wp__counter_get(&device->account.live), 0, 0, 0, 0};
-  if (WP__VENDOR(runtime, pool_usage, device->pool, &usage) == WP_OK) {
-    figures.reserved = usage.reserved;
-    figures.cached = usage.reserved - usage.used;
-  }
-  if (WP__VENDOR(runtime, device_memory, &figures.device_free, &figures.device_total) != WP_OK) {
-    figures.device_free = figures.device_total = 0;
-  }
-  wp__fault_figures(&figures);
-}
-
 /* `captured`: the stream is being captured, and so nothing is waited for. */
 static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, bool captured, void **out) {
   wp_oom_policy policy = device->runtime->options.oom_policy;
@@ -60,7 +46,6 @@ static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream
       status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
     }
   }
-  if (status == WP_ERROR_OUT_OF_MEMORY) add_figures(device, bytes);
   return status;
 }
 
@@ -91,6 +76,7 @@ void wp__give_up(wp__device *device, wp__block *block, wp__stream *stream) {
     if (wp__use_record(device, handle, stream, &block->own) == WP_OK) block->uses = &block->own;
     wp__home_park(device, block);
   }
+  if (stream != NULL) wp__release_if_closed(device);
 }
 
 /* -- wp_alloc -- */
@@ -104,6 +90,17 @@ static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *devi
   atomic_store_explicit(&block->ptr, ptr, memory_order_release);
 }
 
+/* The driver gives an address anew: a captured block that was there has gone with its graph. */
+static void forget_captured(wp__device *device, void *ptr) {
+  wp__blocks *blocks = &device->runtime->blocks;
+  wp__block *block = wp__block_claim_dormant(blocks, ptr);
+  if (block == NULL && (block = wp__block_claim(blocks, ptr)) != NULL) { /* never launched, never freed */
+    wp__uses_drop(device, block);
+    wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
+  }
+  if (block != NULL) wp__block_drop(blocks, block);
+}
+
 /* Enters a block that the driver has given in the map and the accounts, and makes it live. */
 static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   wp__device *device = delegate->device;
@@ -113,13 +110,11 @@ static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   if (!wp__map_holds(ptr)) {
     return wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
   }
-  wp__block *dormant = wp__block_claim_dormant(blocks, ptr); /* its graph is gone, for the address is new */
-  if (dormant != NULL) wp__block_drop(blocks, dormant);
+  forget_captured(device, ptr);
   if (!wp__map_set(&blocks->map, ptr, block)) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to register a block");
   }
   if (block->captured) (void)wp__counter_add(&device->graph_live, bytes);
-  wp__delegate_retain(delegate);
   (void)wp__account_alloc(&delegate->account, bytes);
   uint64_t live = wp__account_alloc(&device->account, bytes);
   wp__counter_raise(&device->reserved_peak, live + wp__counter_get(&device->parked_bytes));
@@ -168,55 +163,83 @@ static wp_status claim_limits(wp_delegate *delegate, size_t bytes) {
     whose = "runtime's";
     account = &device->account;
   }
-  wp_status status = wp__refuse(WP_ERROR_LIMIT, device->ordinal, "%zu bytes more would pass the %s limit of %llu",
-                                bytes, whose, (unsigned long long)account->limit);
-  wp__fault_figures(&(wp__figures){bytes, wp__counter_get(&device->account.live), 0, 0, 0, 0});
-  return status;
+  return wp__refuse(WP_ERROR_LIMIT, device->ordinal, "%zu bytes more would pass the %s limit of %llu", bytes, whose,
+                    (unsigned long long)account->limit);
 }
 
-/* What wp_alloc and wp_prime want of a delegate. */
-static wp_status check_open(const wp_delegate *delegate) {
+/* What wp_last_error tells about an exhaustion, as far as the driver answers now; a limit needs no driver. */
+static void add_figures(wp__device *device, wp_status status, size_t requested) {
+  wp_runtime *runtime = device->runtime;
+  wp__scope scope;
+  wp_pool_usage usage = {0, 0};
+  wp__figures figures = {.requested = requested, .live = wp__counter_get(&device->account.live)};
+  if (status != WP_ERROR_OUT_OF_MEMORY && status != WP_ERROR_LIMIT) return;
+  if (status == WP_ERROR_OUT_OF_MEMORY) {
+    wp__fault_keep();
+    if (wp__scope_enter(&scope, runtime, device->ordinal) == WP_OK) {
+      (void)WP__VENDOR(runtime, pool_usage, device->pool, &usage);
+      (void)WP__VENDOR(runtime, device_memory, &figures.device_free, &figures.device_total);
+      wp__scope_leave(&scope);
+    }
+    wp__fault_restore();
+  }
+  figures.reserved = usage.reserved;
+  figures.cached = usage.reserved - usage.used;
+  wp__fault_figures(&figures);
+}
+
+/* Keeps an open delegate's record for the length of a call that uses it. */
+static wp_status hold_open(wp_delegate *delegate) {
   wp_status status = wp__delegate_check(delegate);
   if (status != WP_OK) return status;
-  if (atomic_load_explicit(&delegate->state, memory_order_acquire) != WP__DELEGATE_OPEN) {
+  if (!wp__delegate_retain(delegate)) {
     return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed");
   }
   if (!atomic_load_explicit(&delegate->device->lost, memory_order_acquire)) return WP_OK;
-  return wp__refuse(WP_ERROR_NO_DEVICE, delegate->device->ordinal,
-                    "the device was lost: close this delegate and open another");
+  status = wp__refuse(WP_ERROR_NO_DEVICE, delegate->device->ordinal,
+                      "the device was lost: close this delegate and open another");
+  wp__delegate_release(delegate);
+  return status;
 }
 
 static wp_status round_request(const wp_delegate *delegate, size_t bytes, size_t *rounded) {
   if (wp__round_up(bytes, rounded)) return WP_OK;
-  wp_status status = wp__refuse(WP_ERROR_OUT_OF_MEMORY, delegate->device->ordinal, "no device has %zu bytes", bytes);
-  wp__fault_figures(&(wp__figures){bytes, wp__counter_get(&delegate->device->account.live), 0, 0, 0, 0});
+  return wp__refuse(WP_ERROR_OUT_OF_MEMORY, delegate->device->ordinal, "no device has %zu bytes", bytes);
+}
+
+static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  wp__scope scope;
+  wp__device *device = delegate->device;
+  wp_status status = claim_limits(delegate, bytes);
+  if (status != WP_OK) return status;
+  status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status == WP_OK) {
+    wp__home_poll(device);
+    status = alloc_claimed(delegate, bytes, stream, out);
+    wp__scope_leave(&scope);
+  }
+  if (status != WP_OK) {
+    wp__account_unclaim(&delegate->account, bytes);
+    wp__account_unclaim(&device->account, bytes);
+  }
   return status;
 }
 
 static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
-  wp__scope scope;
   size_t rounded = 0;
-  wp_status status = check_open(delegate);
+  wp_status status = hold_open(delegate);
   if (status != WP_OK) return status;
-  if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
-  if (bytes == 0) {
+  if (out == NULL) {
+    status = wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
+  } else if (bytes == 0) {
     *out = NULL;
-    return WP_OK;
+  } else {
+    status = round_request(delegate, bytes, &rounded);
+    if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, out);
+    if (status == WP_OK) return WP_OK; /* the block keeps the reference */
+    add_figures(delegate->device, status, bytes);
   }
-  status = round_request(delegate, bytes, &rounded);
-  if (status == WP_OK) status = claim_limits(delegate, rounded);
-  if (status != WP_OK) return status;
-  wp__device *device = delegate->device;
-  status = wp__scope_enter(&scope, device->runtime, device->ordinal);
-  if (status == WP_OK) {
-    wp__home_poll(device);
-    status = alloc_claimed(delegate, rounded, stream, out);
-    wp__scope_leave(&scope);
-  }
-  if (status != WP_OK) {
-    wp__account_unclaim(&delegate->account, rounded);
-    wp__account_unclaim(&device->account, rounded);
-  }
+  wp__delegate_release(delegate);
   return status;
 }
 
@@ -245,16 +268,25 @@ static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle
   return WP_OK;
 }
 
-static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
+static wp_status prime_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream) {
   wp__scope scope;
-  size_t rounded = 0;
-  wp_status status = check_open(delegate);
-  if (status != WP_OK || bytes == 0) return status;
-  status = round_request(delegate, bytes, &rounded);
-  if (status == WP_OK) status = wp__scope_enter(&scope, delegate->runtime, delegate->device->ordinal);
+  wp_status status = wp__scope_enter(&scope, delegate->runtime, delegate->device->ordinal);
   if (status != WP_OK) return status;
-  status = prime_stream(delegate->device, rounded, stream);
+  status = prime_stream(delegate->device, bytes, stream);
   wp__scope_leave(&scope);
+  return status;
+}
+
+static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
+  size_t rounded = 0;
+  wp_status status = hold_open(delegate);
+  if (status != WP_OK) return status;
+  if (bytes != 0) {
+    status = round_request(delegate, bytes, &rounded);
+    if (status == WP_OK) status = prime_rounded(delegate, rounded, stream);
+    add_figures(delegate->device, status, bytes);
+  }
+  wp__delegate_release(delegate);
   return status;
 }
 

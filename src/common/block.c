@@ -75,7 +75,7 @@ wp__block *wp__block_take(wp__blocks *blocks) {
   if (block == NULL) block = make_record(blocks);
   if (block == NULL) return NULL;
   uint64_t generation = (word_of(block) >> STATE_BITS) + 1;
-  atomic_store_explicit(&block->word, generation << STATE_BITS | WP__BLOCK_TAKEN, memory_order_seq_cst);
+  atomic_store_explicit(&block->word, generation << STATE_BITS | WP__BLOCK_TAKEN, memory_order_release);
   block->uses = NULL;
   block->captured = false;
   return block;

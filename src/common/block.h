@@ -22,6 +22,7 @@ typedef struct wp__use {
   wp__stream *stream; /* for comparison, with its epoch; NULL: unknown */
   uint64_t epoch;
   wp_event event;
+  uint64_t started, recorded; /* by the device's note clock: before and after the event was recorded */
   struct wp__use *next;
 } wp__use;
 

@@ -6,7 +6,15 @@
 #include "release.h"
 #include "runtime.h"
 
-void wp__delegate_retain(wp_delegate *delegate) { (void)atomic_fetch_add(&delegate->references, 1); }
+bool wp__delegate_retain(wp_delegate *delegate) {
+  unsigned seen = atomic_load(&delegate->references);
+  do {
+    if (seen == 0) return false; /* its record may serve another one any moment */
+  } while (!atomic_compare_exchange_weak(&delegate->references, &seen, seen + 1));
+  if (atomic_load_explicit(&delegate->state, memory_order_acquire) == WP__DELEGATE_OPEN) return true;
+  wp__delegate_release(delegate);
+  return false;
+}
 
 /* With the runtime's lock: the record, in no list, is kept for the next delegate. */
 static void keep_record(wp_delegate *delegate) {
@@ -14,8 +22,13 @@ static void keep_record(wp_delegate *delegate) {
   atomic_store(&delegate->state, WP__DELEGATE_GONE);
   wp__os_free(delegate->name);
   delegate->name = NULL;
-  delegate->next = runtime->old_delegates;
-  runtime->old_delegates = delegate;
+  delegate->next = NULL;
+  if (runtime->old_delegates == NULL) {
+    runtime->old_delegates = delegate;
+  } else {
+    runtime->last_old_delegate->next = delegate;
+  }
+  runtime->last_old_delegate = delegate;
 }
 
 void wp__delegate_release(wp_delegate *delegate) {

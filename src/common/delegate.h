@@ -21,7 +21,8 @@ struct wp_delegate {
   wp_delegate *next, *previous; /* under the runtime's lock */
 };
 
-void wp__delegate_retain(wp_delegate *delegate);
+/* False: the delegate is closed. */
+bool wp__delegate_retain(wp_delegate *delegate);
 void wp__delegate_release(wp_delegate *delegate);
 
 /* WP_OK if the handle is that of an open or closed delegate whose record is still there. */

@@ -141,20 +141,21 @@ void wp__device_free(wp__device *device) {
   wp__os_free(device);
 }
 
+static wp_status destroy_event(wp__device *device, wp_event event) {
+  return event == NULL ? WP_OK : WP__CALL(device->runtime, device->ordinal, event_destroy, event);
+}
+
 static wp_status destroy_events(wp__device *device) {
-  wp_runtime *runtime = device->runtime;
   wp_status status = WP_OK;
   for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
     wp__stream *stream = atomic_load(&device->streams.buckets[i]);
     for (; stream != NULL; stream = stream->next) {
-      wp_event event = atomic_load(&stream->event);
-      if (event == NULL) continue;
-      status = wp__both(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+      status = wp__both(status, destroy_event(device, stream->event));
+      status = wp__both(status, destroy_event(device, stream->spare));
     }
   }
   while (device->events_cached > 0) {
-    wp_event event = device->events[--device->events_cached];
-    status = wp__both(status, WP__CALL(runtime, device->ordinal, event_destroy, event));
+    status = wp__both(status, destroy_event(device, device->events[--device->events_cached]));
   }
   return status;
 }
@@ -167,8 +168,8 @@ wp_status wp__device_destroy(wp__device *device) {
   if (status == WP_OK) {
     status = wp__home_abandon(device);
     status = wp__both(status, destroy_events(device));
-    status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
+    status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     wp__scope_leave(&scope);
   }
   wp__home_forget(device);
@@ -203,8 +204,8 @@ wp_status wp__device_open(wp_runtime *runtime, int ordinal, wp__device **out) {
   status = wp__device_apply_threshold(device);
   if (status == WP_OK) {
     *out = device;
-  } else {
-    (void)wp__device_close(device);
+  } else if (wp__device_close(device)) {
+    atomic_store(&device->release_due, true); /* a free may have counted on the delegate meanwhile */
   }
   return status;
 }

@@ -38,6 +38,7 @@ struct wp__device {
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
+  wp__counter note_clock;
   wp__counter graph_live; /* of the account's live bytes: captured allocations */
   wp__counter driver_allocs, driver_frees, oom_retries, trims, trimmed_bytes;
 

@@ -38,6 +38,10 @@ typedef struct wp__figures {
 } wp__figures;
 void wp__fault_figures(const wp__figures *figures);
 
+/* Sets the failure described last aside while others may be described, and brings it back. */
+void wp__fault_keep(void);
+void wp__fault_restore(void);
+
 /* The text of the failure described last, for a log; the failure itself is forgotten. Valid until the next one. */
 const char *wp__fault_absorb(void);
 

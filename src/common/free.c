@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "free.h"
 #include "alloc.h"
 #include "delegate.h"
 #include "home.h"
@@ -17,33 +18,43 @@ static void remember(wp__device *device, wp__block *block) {
   (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), block);
 }
 
-static void count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured) {
+void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured) {
   if (captured) wp__counter_sub(&device->graph_live, bytes);
   wp__account_free(&device->account, bytes);
   wp__account_free(&delegate->account, bytes);
   wp__delegate_release(delegate);
 }
 
+wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture) {
+  wp_runtime *runtime = device->runtime;
+  wp_status status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
+  if (status == WP_OK) (void)wp__counter_add(&device->driver_frees, 1);
+  if (status == WP_ERROR_INVALID_POINTER) {
+    if (block->captured && !in_capture) return WP_OK; /* no launch has allocated it: there is nothing to free */
+    status = WP_ERROR_DRIVER;                         /* to the caller it is a block, and it stays one */
+  }
+  return wp__described(runtime->backend, device->ordinal, status);
+}
+
 /* In the order of the stream. The address is forgotten before the driver can hand it out again; that of a captured
  * block freed outside its graph stays, for a launch may bring it back. */
-static wp_status free_to_driver(wp__device *device, wp__block *block, wp_stream handle, bool may_return) {
-  wp_runtime *runtime = device->runtime;
+static wp_status free_to_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture) {
   wp_delegate *delegate = atomic_load(&block->delegate);
   uint64_t bytes = atomic_load(&block->bytes);
-  bool captured = block->captured;
+  bool captured = block->captured, may_return = captured && !in_capture;
   if (!may_return) forget(device, block);
-  wp_status status = WP__CALL(runtime, device->ordinal, memory_free, atomic_load(&block->ptr), handle);
+  wp_status status = wp__free_in_driver(device, block, handle, in_capture);
   if (status != WP_OK) {
     if (!may_return) remember(device, block);
     return status;
   }
-  (void)wp__counter_add(&device->driver_frees, 1);
+  wp__uses_drop(device, block);
   if (may_return) {
     wp__block_rest(block);
   } else {
-    wp__block_drop(&runtime->blocks, block);
+    wp__block_drop(&device->runtime->blocks, block);
   }
-  count_free(device, delegate, bytes, captured);
+  wp__count_free(device, delegate, bytes, captured);
   return WP_OK;
 }
 
@@ -54,7 +65,7 @@ static void park(wp__device *device, wp__block *block) {
   bool captured = block->captured;
   if (!captured) forget(device, block);
   wp__home_park(device, block);
-  count_free(device, delegate, bytes, captured); /* after the park, so that `reserved` never dips */
+  wp__count_free(device, delegate, bytes, captured); /* after the park, so that `reserved` never dips */
 }
 
 /* -- wp_free -- */
@@ -62,7 +73,7 @@ static void park(wp__device *device, wp__block *block) {
 /* Only a block of the capture can be freed in it, and only if no other stream has to be waited for. */
 static wp_status free_in_capture(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state state) {
   if (state == WP_CAPTURE_ACTIVE && block->captured && block->uses == NULL) {
-    return free_to_driver(device, block, handle, false);
+    return free_to_driver(device, block, handle, true);
   }
   return wp__stream_refuse(device, state, "a block from outside the capture cannot be freed");
 }
@@ -80,19 +91,18 @@ static wp_status look_for_free(wp__device *device, const wp__block *block, wp_st
   return WP_OK;
 }
 
-static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle) {
+static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state *state) {
   wp__stream *stream;
-  wp_capture_state state;
-  bool asks;
+  bool asks, waits = false;
   uint64_t bytes = atomic_load(&block->bytes);
-  wp_status status = look_for_free(device, block, handle, &asks, &stream, &state);
-  if (status == WP_OK && state != WP_CAPTURE_NONE) return free_in_capture(device, block, handle, state);
-  if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream);
+  wp_status status = look_for_free(device, block, handle, &asks, &stream, state);
+  if (status == WP_OK && *state != WP_CAPTURE_NONE) return free_in_capture(device, block, handle, *state);
+  if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream, &waits);
   if (status != WP_OK) return status;
 
-  if (stream != NULL && block->uses == NULL) {
+  if (stream != NULL && !waits) {
     status = wp__stream_prepare(device, stream);
-    if (status == WP_OK) status = free_to_driver(device, block, stream->handle, block->captured);
+    if (status == WP_OK) status = free_to_driver(device, block, stream->handle, false);
     if (status == WP_OK) wp__stream_freed(device, stream, bytes, device->checked || asks);
     return status;
   }
@@ -106,8 +116,10 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
 
 /* -- wp_free_after -- */
 
-static wp_status free_after_streams(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {
-  if (count == 1) return free_on_stream(device, block, streams[0]);
+static wp_status free_after_streams(wp__device *device, wp__block *block, const wp_stream *streams, size_t count,
+                                    wp_capture_state *state) {
+  *state = WP_CAPTURE_NONE;
+  if (count == 1) return free_on_stream(device, block, streams[0], state);
   wp_status status = wp__uses_add(device, block, streams, count);
   if (status == WP_OK) park(device, block);
   return status;
@@ -117,13 +129,15 @@ static wp_status free_after_streams(wp__device *device, wp__block *block, const 
 
 /* The block is the caller's own (TAKEN), and the device is current. */
 static wp_status free_claimed(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {
-  wp_status status = free_after_streams(device, block, streams, count);
+  wp_capture_state state;
+  wp_status status = free_after_streams(device, block, streams, count, &state);
   if (status != WP_OK) {
     wp__block_publish(block);
     return status;
   }
+  if (state != WP_CAPTURE_NONE) return WP_OK; /* nothing else is done during a capture */
   wp__home_poll(device);
-  if (atomic_load(&device->open_delegates) == 0) wp__release_soon(device);
+  wp__release_if_closed(device);
   return WP_OK;
 }
 
@@ -135,10 +149,13 @@ static wp_status free_dormant(wp__device *device, wp__block *block, wp_stream ha
   wp_status status = wp__stream_find(device, handle, "a launched graph's block cannot be freed", &stream);
   if (status == WP_OK) status = wp__stream_prepare(device, stream);
   if (status != WP_OK) return status;
-  if (WP__VENDOR(runtime, memory_free, ptr, stream->handle) != WP_OK) {
+  status = WP__CALL(runtime, device->ordinal, memory_free, ptr, stream->handle);
+  if (status == WP_ERROR_INVALID_POINTER) {
     return wp__refuse(WP_ERROR_INVALID_POINTER, device->ordinal, "%p was freed and has not been launched since", ptr);
   }
+  if (status != WP_OK) return status;
   wp__stream_freed(device, stream, atomic_load(&block->bytes), true);
+  wp__release_if_closed(device);
   return WP_OK;
 }
 

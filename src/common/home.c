@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "home.h"
 
+#include "free.h"
 #include "runtime.h"
 #include "uses.h"
 
@@ -52,12 +53,15 @@ static wp_status finish_uses(wp__device *device, wp__block *block, wp_wait wait,
   return WP_OK;
 }
 
+void wp__home_mark(wp__device *device) {
+  atomic_store(&device->home_dirty, true);
+  if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
+}
+
 static wp_status free_on_home(wp__device *device, wp__block *block) {
-  void *ptr = atomic_load(&block->ptr);
-  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, ptr, device->home);
+  wp_status status = wp__free_in_driver(device, block, device->home, false);
   if (status != WP_OK) return status;
-  (void)wp__counter_add(&device->driver_frees, 1);
-  atomic_store(&device->home_dirty, true); /* before the bytes leave `parked`: a release looks at both */
+  wp__home_mark(device); /* before the bytes leave `parked`: a release looks at both */
   wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
   if (block->captured) {
     wp__block_rest(block); /* a launch of its graph may bring it back */
@@ -72,18 +76,16 @@ static wp_status advance(wp__device *device, wp__block *block, wp_wait wait, uin
   wp_status status = finish_uses(device, block, wait, waited_ns);
   if (status == WP_OK) status = free_on_home(device, block);
   if (status != WP_OK) push(device, block);
-  return status;
+  if (status != WP_ERROR_CAPTURING) return status;
+  (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
+  return WP_PENDING;
 }
 
 /* The same in the background of a call that succeeds whatever comes of it. */
 static void try_to_advance(wp__device *device, wp__block *block) {
   uint64_t waited_ns = 0;
   wp_status status = advance(device, block, WP_NO_WAIT, &waited_ns);
-  if (status == WP_ERROR_CAPTURING) {
-    (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
-  } else if (status > WP_PENDING) {
-    wp__log_fault(device->runtime, "a freed block could not go to the driver yet");
-  }
+  if (status > WP_PENDING) wp__log_fault(device->runtime, "a freed block could not go to the driver yet");
 }
 
 void wp__home_park(wp__device *device, wp__block *block) {
@@ -124,7 +126,7 @@ wp_status wp__home_abandon(wp__device *device) {
     for (wp__use *use = block->uses; use != NULL; use = use->next) {
       status = wp__both(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
     }
-    while (block->uses != NULL) wp__use_drop(device, block, &block->uses);
+    wp__uses_drop(device, block);
     /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
     status = wp__both(status, free_on_home(device, block));
     first = wp__both(first, status);

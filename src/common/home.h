@@ -21,7 +21,9 @@ void wp__home_poll(wp__device *device);
  * driver is returned; the block it concerned stays parked. */
 wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns);
 
-/* Makes frees on home visible to a trim. */
+/* Something was freed on home, or home vouches for something now: a release has to synchronise it. */
+void wp__home_mark(wp__device *device);
+/* Makes that visible to a trim. */
 wp_status wp__home_synchronize(wp__device *device);
 
 /* At the end of a device: hands parked blocks to the driver behind their events, unfinished as they are. */

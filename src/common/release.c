@@ -18,22 +18,29 @@ static wp_status record_rest(wp__device *device, wp__stream *stream) {
   return WP_OK; /* stays unrecorded, and so pending */
 }
 
-/* Shows the driver which frees on the stream have finished. */
-static wp_status observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
+/* With the event taken out. */
+static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
+                               uint64_t *waited_ns) {
   wp_runtime *runtime = device->runtime;
   bool complete = false;
-  wp_status status = record_rest(device, stream);
-  if (status != WP_OK) return status;
-  uint64_t recorded = wp__counter_get(&stream->recorded);
-  if (recorded <= wp__counter_get(&stream->observed)) return WP_OK;
-  wp_event event = atomic_load(&stream->event);
-  status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
+  wp_status status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
   if (status != WP_OK || (!complete && wait == WP_NO_WAIT)) return status;
   /* Also where it is complete: a query does not count as a synchronisation. */
   uint64_t start = wp__clock_ns();
   status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
   if (!complete) *waited_ns += wp__clock_ns() - start;
   if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
+  return status;
+}
+
+/* Shows the driver which frees on the stream have finished. */
+static wp_status observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
+  wp_event event;
+  uint64_t recorded;
+  wp_status status = record_rest(device, stream);
+  if (status != WP_OK || !wp__stream_take_event(stream, wait, &event, &recorded)) return status;
+  status = observe_event(device, stream, event, recorded, wait, waited_ns);
+  wp__stream_give_event(device, stream, event);
   return status;
 }
 
@@ -68,27 +75,27 @@ static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, ui
                               uint64_t graph_idle) {
   uint64_t idle = usage->reserved > usage->used ? usage->reserved - usage->used : 0;
   uint64_t excess = graph_idle + (idle > keep_bytes ? idle - keep_bytes : 0);
-  uint64_t unobserved = atomic_load(&device->home_dirty) ? excess : unobserved_bytes(device);
-  return (unobserved < excess ? unobserved : excess) + wp__counter_get(&device->parked_bytes);
+  uint64_t parked = wp__counter_get(&device->parked_bytes);
+  uint64_t unobserved = unobserved_bytes(device);
+  if (atomic_load(&device->home_dirty)) unobserved = excess; /* read last: what leaves the other two makes home dirty */
+  return (unobserved < excess ? unobserved : excess) + parked;
 }
 
-/* Graph memory is given back by the same rule everywhere: if it is ours, and the policy says so. */
-static bool owns_graphs(const wp__device *device) {
-  return device->runtime->options.graph_trim == WP_GRAPH_TRIM_IF_USED && atomic_load(&device->graph_used);
-}
-
-/* *idle: what graphs of ours have not given back. */
-static wp_status trim_graphs(wp__device *device, wp_release_report *report, uint64_t *idle) {
-  wp_runtime *runtime = device->runtime;
-  wp_graph_usage usage = {0, 0};
-  *idle = 0;
+static wp_status ask_graphs(wp__device *device, wp_graph_usage *usage) {
+  *usage = (wp_graph_usage){0, 0};
   if ((device->capabilities & WP_CAP_GRAPH_MEMORY) == 0) return WP_OK;
-  wp_status status = WP__CALL(runtime, device->ordinal, graph_usage, device->ordinal, &usage);
-  if (status != WP_OK) return status;
+  return WP__CALL(device->runtime, device->ordinal, graph_usage, device->ordinal, usage);
+}
+
+/* Gives graph memory back if some of it is ours and the policy says so. *idle: what that has left. */
+static wp_status trim_graphs(wp__device *device, wp_release_report *report, uint64_t *idle) {
+  wp_graph_usage usage;
+  bool ours = device->runtime->options.graph_trim == WP_GRAPH_TRIM_IF_USED && atomic_load(&device->graph_used);
+  wp_status status = ask_graphs(device, &usage);
   report->graph_reserved_before += usage.reserved;
-  if (owns_graphs(device) && usage.reserved > 0) {
-    status = WP__CALL(runtime, device->ordinal, graph_trim, device->ordinal);
-    status = wp__both(status, WP__CALL(runtime, device->ordinal, graph_usage, device->ordinal, &usage));
+  if (status == WP_OK && ours && usage.reserved > 0) {
+    status = WP__CALL(device->runtime, device->ordinal, graph_trim, device->ordinal);
+    status = wp__both(status, ask_graphs(device, &usage));
     if (status == WP_OK && usage.reserved > usage.used) *idle = usage.reserved - usage.used;
   }
   report->graph_reserved_after += usage.reserved;
@@ -141,11 +148,17 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
 wp_status wp__release_nothing(wp__device *device, wp_release_report *report) {
   wp__scope scope;
   wp_pool_usage usage = {0, 0};
+  wp_graph_usage graphs = {0, 0};
   wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
   status = WP__CALL(device->runtime, device->ordinal, pool_usage, device->pool, &usage);
+  status = wp__both(status, ask_graphs(device, &graphs));
   wp__scope_leave(&scope);
   add_to_report(report, device, usage.reserved, usage.reserved);
+  report->graph_reserved_before += graphs.reserved;
+  report->graph_reserved_after += graphs.reserved;
+  report->graph_live_bytes += wp__counter_get(&device->graph_live);
+  report->pending_bytes += wp__counter_get(&device->parked_bytes);
   return status;
 }
 
@@ -159,7 +172,8 @@ wp_status wp__release_due(wp__device *device) {
   return status == WP_PENDING ? WP_OK : status;
 }
 
-void wp__release_soon(wp__device *device) {
+void wp__release_if_closed(wp__device *device) {
+  if (atomic_load(&device->open_delegates) != 0) return;
   atomic_store_explicit(&device->release_due, true, memory_order_release);
   if (wp__release_due(device) != WP_OK) wp__log_fault(device->runtime, "a release is not finished yet");
 }

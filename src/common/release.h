@@ -17,7 +17,7 @@ wp_status wp__release_nothing(wp__device *device, wp_release_report *report);
  * failure. One load where nothing is due. */
 wp_status wp__release_due(wp__device *device);
 
-/* A block was freed and no delegate is open: it goes back now, or with a later call. Failures are logged. */
-void wp__release_soon(wp__device *device);
+/* Something was freed: where no delegate is open it goes back now, or with a later call. Failures are logged. */
+void wp__release_if_closed(wp__device *device);
 
 #endif

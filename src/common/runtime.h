@@ -36,7 +36,8 @@ struct wp_runtime {
   wp__cond changed;
   wp__device *lost;           /* devices that were reset; their delegates may still be open */
   wp_delegate *delegates;     /* open, or with live blocks */
-  wp_delegate *old_delegates; /* to be used again */
+  wp_delegate *old_delegates; /* to be used again, the one that closed first before the others */
+  wp_delegate *last_old_delegate;
 };
 
 /* What every public function checks first. */

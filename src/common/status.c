@@ -71,6 +71,19 @@ void wp__fault_figures(const wp__figures *figures) {
   fault.device_total = figures->device_total;
 }
 
+static _Thread_local wp_status kept_status;
+static _Thread_local wp_error_info kept;
+
+void wp__fault_keep(void) {
+  kept_status = described;
+  kept = fault;
+}
+
+void wp__fault_restore(void) {
+  described = kept_status;
+  fault = kept;
+}
+
 const char *wp__fault_absorb(void) {
   described = WP_OK;
   return fault.message;

@@ -2,6 +2,7 @@
 #include "stream.h"
 
 #include "device.h"
+#include "home.h"
 #include "runtime.h"
 
 struct key {
@@ -58,32 +59,23 @@ static bool is_gone(wp__stream *stream, const struct key *key) {
  * them to the driver, and no host synchronisation is needed here. */
 static void hand_to_home(wp__device *device, wp__stream *stream) {
   wp_runtime *runtime = device->runtime;
-  uint64_t recorded = wp__counter_get(&stream->recorded);
-  wp_event event = atomic_load(&stream->event);
+  wp_event event;
+  uint64_t recorded;
   bool complete = false;
-  if (recorded != wp__counter_get(&stream->freed) || recorded == wp__counter_get(&stream->observed)) return;
-  if (WP__VENDOR(runtime, event_query, event, &complete) != WP_OK || !complete) return;
-  if (WP__VENDOR(runtime, event_wait, device->home, event) != WP_OK) return;
-  atomic_store(&device->home_dirty, true);
-  wp__counter_raise(&stream->observed, recorded);
-}
-
-static bool start_settling(wp__device *device, wp__stream *stream, const struct key *key) {
-  wp__mutex_lock(&device->lock);
-  bool starts = stream->handle == key->handle && is_gone(stream, key) && !stream->settling;
-  if (starts) stream->settling = true;
-  wp__mutex_unlock(&device->lock);
-  return starts;
+  if (wp__counter_get(&stream->recorded) != wp__counter_get(&stream->freed)) return;
+  if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return;
+  if (WP__VENDOR(runtime, event_query, event, &complete) == WP_OK && complete &&
+      WP__VENDOR(runtime, event_wait, device->home, event) == WP_OK) {
+    wp__home_mark(device);
+    wp__counter_raise(&stream->observed, recorded);
+  }
+  wp__stream_give_event(device, stream, event);
 }
 
 static void settle_gone(wp__device *device, const struct key *key) {
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (!start_settling(device, stream, key)) continue;
-    hand_to_home(device, stream);
-    wp__mutex_lock(&device->lock);
-    stream->settling = false;
-    wp__mutex_unlock(&device->lock);
+    if (stream->handle == key->handle && is_gone(stream, key)) hand_to_home(device, stream);
   }
 }
 
@@ -95,7 +87,7 @@ static wp__stream *reusable(wp__device *device, const struct key *key) {
   for (; stream != NULL; stream = stream->next) {
     if (stream->handle != key->handle || !is_gone(stream, key)) continue;
     atomic_store(&stream->retired, true);
-    if (!stream->settling && wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
+    if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
   }
   return found;
 }
@@ -120,6 +112,8 @@ static wp__stream *create(wp__device *device, const struct key *key) {
       start_life(stream, key);
     } else if ((stream = wp__os_calloc(1, sizeof *stream)) != NULL) {
       _Atomic(wp__stream *) *bucket = bucket_of(device, key->handle);
+      wp__mutex_init(&stream->lock);
+      wp__cond_init(&stream->returned);
       stream->handle = key->handle;
       stream->next = atomic_load(bucket);
       start_life(stream, key);
@@ -187,22 +181,95 @@ wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, co
                     state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
 }
 
+/* -- events: each is out, in the place of `event`, or spare -- */
+
+static wp_event take_spare(wp__stream *stream) {
+  wp__mutex_lock(&stream->lock);
+  wp_event event = stream->spare;
+  stream->spare = NULL;
+  wp__mutex_unlock(&stream->lock);
+  return event;
+}
+
+/* With the stream's lock. NULL, or an event that there is no use for here. */
+static wp_event keep_spare(wp__stream *stream, wp_event event) {
+  if (event == NULL || stream->spare != NULL) return event;
+  stream->spare = event;
+  return NULL;
+}
+
+static void put_back(wp__device *device, wp__stream *stream, wp_event event) {
+  wp__mutex_lock(&stream->lock);
+  wp_event rest = keep_spare(stream, event);
+  wp__mutex_unlock(&stream->lock);
+  if (rest != NULL) wp__event_put(device, rest);
+}
+
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream) {
-  wp_event event, none = NULL;
-  if (atomic_load_explicit(&stream->event, memory_order_acquire) != NULL) return WP_OK;
+  wp__mutex_lock(&stream->lock);
+  bool has_spare = stream->spare != NULL;
+  wp__mutex_unlock(&stream->lock);
+  if (has_spare) return WP_OK;
+  wp_event event;
   wp_status status = wp__event_get(device, &event);
-  if (status != WP_OK) return status;
-  if (!atomic_compare_exchange_strong(&stream->event, &none, event)) wp__event_put(device, event);
-  return WP_OK;
+  if (status == WP_OK) put_back(device, stream, event);
+  return status;
+}
+
+/* `event` stands for the frees up to `freed` now. Of two threads that record at once the one that saw more wins. */
+static void publish(wp__device *device, wp__stream *stream, wp_event event, uint64_t freed) {
+  wp__mutex_lock(&stream->lock);
+  if (freed >= wp__counter_get(&stream->recorded)) {
+    wp_event old = stream->event;
+    stream->event = event;
+    event = old;
+    wp__counter_raise(&stream->recorded, freed);
+  }
+  wp_event rest = keep_spare(stream, event);
+  wp__mutex_unlock(&stream->lock);
+  if (rest != NULL) wp__event_put(device, rest);
+}
+
+bool wp__stream_take_event(wp__stream *stream, wp_wait wait, wp_event *event, uint64_t *recorded) {
+  wp__mutex_lock(&stream->lock);
+  while (stream->observing && wait == WP_WAIT) wp__cond_wait(&stream->returned, &stream->lock);
+  *event = stream->event;
+  *recorded = wp__counter_get(&stream->recorded);
+  bool takes = !stream->observing && stream->event != NULL && *recorded > wp__counter_get(&stream->observed);
+  if (takes) {
+    stream->observing = true;
+    stream->event = NULL;
+  }
+  wp__mutex_unlock(&stream->lock);
+  return takes;
+}
+
+void wp__stream_give_event(wp__device *device, wp__stream *stream, wp_event event) {
+  wp__mutex_lock(&stream->lock);
+  stream->observing = false;
+  if (stream->event == NULL) { /* nothing was recorded meanwhile */
+    stream->event = event;
+    event = NULL;
+  }
+  wp_event rest = keep_spare(stream, event);
+  wp__cond_broadcast(&stream->returned);
+  wp__mutex_unlock(&stream->lock);
+  if (rest != NULL) wp__event_put(device, rest);
 }
 
 static wp_status record_now(wp__device *device, wp__stream *stream) {
+  wp_event event = take_spare(stream);
+  wp_status status = event != NULL ? WP_OK : wp__event_get(device, &event);
+  if (status != WP_OK) return status;
   /* Read first: a free that comes after this may or may not lie before the record, and is not claimed to. */
   uint64_t freed = wp__counter_get(&stream->freed);
   atomic_store_explicit(&stream->unrecorded, 0, memory_order_relaxed);
-  wp_event event = atomic_load(&stream->event);
-  wp_status status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
-  if (status == WP_OK) wp__counter_raise(&stream->recorded, freed);
+  status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
+  if (status == WP_OK) {
+    publish(device, stream, event, freed);
+  } else {
+    put_back(device, stream, event);
+  }
   return status;
 }
 
@@ -235,6 +302,8 @@ void wp__streams_destroy(wp__streams *streams) {
     while (stream != NULL) {
       wp__stream *next = stream->next;
       wp__thread_release(atomic_load(&stream->thread));
+      wp__cond_destroy(&stream->returned);
+      wp__mutex_destroy(&stream->lock);
       wp__os_free(stream);
       stream = next;
     }

@@ -4,8 +4,11 @@
  * vouches for those frees when the stream itself may be gone.
  *
  * Three sums of bytes, which only grow, tell where it stands: observed <= recorded <= freed. Frees up to `recorded` lie
- * before the event's last record; those up to `observed` have been seen to finish by a synchronisation, so that the
- * driver's trim can give them back.
+ * before the place that `event` stands for; those up to `observed` have been seen to finish by a synchronisation, so
+ * that the driver's trim can give them back.
+ *
+ * An event that stands for something is never recorded anew: a record takes a spare one and then puts it in place of
+ * the old. Whoever asks or waits for an event takes it out meanwhile, and so knows what it stands for.
  *
  * Records are type-stable until the device is destroyed. One whose stream is gone and whose frees are all observed
  * serves the next stream with the same handle.
@@ -18,7 +21,7 @@
 
 #include "account.h"
 #include "os.h"
-#include "warmpool/backend.h"
+#include "warmpool/runtime.h"
 
 typedef struct wp__device wp__device;
 
@@ -31,11 +34,15 @@ struct wp__stream {
   wp__counter epoch;                  /* grows each time the record serves another stream */
   atomic_bool retired;                /* will not be named again: by wp_stream_retire, or found replaced */
   _Atomic(wp__thread_token *) thread; /* of WP_STREAM_PER_THREAD; NULL for others */
-  _Atomic(wp_event) event;            /* NULL before the first free */
   wp__counter freed, recorded, observed;
   atomic_uint unrecorded; /* frees since the last record */
   atomic_uint recorders;  /* releases that may be recording on the stream right now */
-  bool settling;          /* under the device's lock: a thread is about to settle it, so it cannot serve another */
+
+  wp__mutex lock; /* what follows, and changes of `recorded` */
+  wp__cond returned;
+  bool observing; /* a thread has taken the event out */
+  wp_event event; /* stands for the frees up to `recorded`; NULL: nothing is recorded, or it is taken out */
+  wp_event spare; /* stands for nothing */
 };
 typedef struct wp__stream wp__stream;
 
@@ -68,7 +75,7 @@ wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, co
 
 bool wp__stream_is_per_thread(const wp__stream *stream);
 
-/* Sees to it that there is an event to record. */
+/* Sees to it that there is a spare event, before the driver is given a free that must be recorded. */
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);
 
 /* After the driver was given a free of `bytes` on the stream: counts it, and records it when that is due. The caller
@@ -78,6 +85,11 @@ void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bo
 
 /* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists. */
 wp_status wp__stream_record(wp__device *device, wp__stream *stream);
+
+/* Takes the event out, to ask or wait for it: *event, which stands for the frees up to *recorded. False: there is
+ * nothing to observe, or another thread has it; with WP_WAIT that thread is waited for. It must be given back. */
+bool wp__stream_take_event(wp__stream *stream, wp_wait wait, wp_event *event, uint64_t *recorded);
+void wp__stream_give_event(wp__device *device, wp__stream *stream, wp_event event);
 
 void wp__streams_destroy(wp__streams *streams); /* the host's part; events are the device's affair */
 

@@ -6,10 +6,12 @@
 static const char cannot_record[] = "the stream's use of the block cannot be recorded";
 
 wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use) {
-  *use = (wp__use){stream, stream == NULL ? 0 : wp__counter_get(&stream->epoch), NULL, NULL};
+  *use = (wp__use){.stream = stream, .epoch = stream == NULL ? 0 : wp__counter_get(&stream->epoch)};
   wp_status status = wp__event_get(device, &use->event);
   if (status != WP_OK) return status;
+  use->started = wp__counter_add(&device->note_clock, 1);
   status = WP__CALL(device->runtime, device->ordinal, event_record, use->event, handle);
+  use->recorded = wp__counter_add(&device->note_clock, 1);
   if (status != WP_OK) wp__event_put(device, use->event);
   return status;
 }
@@ -41,14 +43,16 @@ static bool is_use_of(const wp__use *use, wp__stream *stream) {
   return use->stream == stream && use->epoch == wp__counter_get(&stream->epoch);
 }
 
-wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream) {
+wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream, bool *waits) {
   wp__use **link = &block->uses;
+  *waits = false;
   while (*link != NULL) {
     wp__use *use = *link;
-    bool complete = stream != NULL && is_use_of(use, stream);
-    if (!complete) {
+    bool complete = false;
+    if (stream == NULL || !is_use_of(use, stream)) {
       wp_status status = WP__CALL(device->runtime, device->ordinal, event_query, use->event, &complete);
       if (status != WP_OK) return status;
+      if (!complete) *waits = true;
     }
     if (complete) {
       wp__use_drop(device, block, link);
@@ -57,6 +61,10 @@ wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *strea
     }
   }
   return WP_OK;
+}
+
+void wp__uses_drop(wp__device *device, wp__block *block) {
+  while (block->uses != NULL) wp__use_drop(device, block, &block->uses);
 }
 
 static void unlink_use(wp__block *block, wp__use **link) {
@@ -77,15 +85,26 @@ void wp__uses_forget(wp__block *block) {
 
 /* -- wp_note_use -- */
 
-/* Puts `use` in the block's list, in place of an earlier one of the same stream. What is left over is in *rest. */
-static bool attach_use(const wp__block_view *view, wp__use *use, wp__use *rest) {
+/* A use of the same stream that was recorded before this one: then this one stands for both. Two threads that note the
+ * same stream at once do not know whose record came first, and both stay. */
+static wp__use *find_earlier(wp__use *list, const wp__use *use) {
+  while (list != NULL && !(list->stream == use->stream && list->epoch == use->epoch && list->recorded < use->started)) {
+    list = list->next;
+  }
+  return list;
+}
+
+/* Puts `use` in the block's list, or in place of an earlier one, whose event *rest gets then. */
+static bool attach_use(const wp__block_view *view, wp__use *use, wp_event *rest) {
   wp__block *block = view->block;
+  *rest = NULL;
   if (!wp__block_lock(block, view->word)) return false;
-  wp__use *same = block->uses;
-  while (same != NULL && !(same->stream == use->stream && same->epoch == use->epoch)) same = same->next;
-  if (same != NULL) {
-    rest->event = same->event;
-    same->event = use->event;
+  wp__use *earlier = find_earlier(block->uses, use);
+  if (earlier != NULL) {
+    *rest = earlier->event;
+    earlier->event = use->event;
+    earlier->started = use->started;
+    earlier->recorded = use->recorded;
   } else {
     use->next = block->uses;
     block->uses = use;
@@ -97,7 +116,7 @@ static bool attach_use(const wp__block_view *view, wp__use *use, wp__use *rest) 
 static wp_status note_on_device(const wp__block_view *view, wp_stream handle) {
   wp__device *device = view->device;
   wp__stream *stream;
-  wp__use rest = {NULL, 0, NULL, NULL};
+  wp_event rest;
   wp_status status = wp__stream_find(device, handle, cannot_record, &stream);
   if (status != WP_OK) return status;
   wp__use *use = wp__os_calloc(1, sizeof *use);
@@ -112,8 +131,8 @@ static wp_status note_on_device(const wp__block_view *view, wp_stream handle) {
     wp__os_free(use);
     return wp__refuse(WP_ERROR_INVALID_POINTER, device->ordinal, "%p was freed meanwhile", view->ptr);
   }
-  if (rest.event != NULL) { /* the list had a use of this stream, which has the new event now */
-    wp__event_put(device, rest.event);
+  if (rest != NULL) {
+    wp__event_put(device, rest);
     wp__os_free(use);
   }
   return WP_OK;

@@ -13,11 +13,13 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
 /* Adds a use for each of the streams. On failure those added are dropped again. */
 wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 
-/* Drops the uses that a free on `stream` need not wait for: those of that stream itself, and those that have finished.
- */
-wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream);
+/* Drops the uses that have finished. *waits: one is left that a free on `stream` has to wait for; those of that stream
+ * itself stay in the list, but are not waited for. */
+wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *stream, bool *waits);
+/* Drops all uses: the free has been given to the driver. */
+void wp__uses_drop(wp__device *device, wp__block *block);
 
-/* Takes the first use out of a list and gives its event back. */
+/* Takes the first use out of a list and gives its event back to the device. */
 void wp__use_drop(wp__device *device, wp__block *block, wp__use **link);
 /* Forgets all uses of a block without the driver: the device is lost. */
 void wp__uses_forget(wp__block *block);

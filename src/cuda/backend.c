@@ -207,7 +207,9 @@ static wp_status memory_alloc(void *self, wp_pool pool, size_t bytes, wp_stream 
 
 static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
   (void)self;
-  return CALL(cudaFreeAsync, ptr, stream);
+  cudaError_t error = cudaFreeAsync(ptr, stream);
+  wp_status status = wp__cuda_finish(error, "cudaFreeAsync");
+  return error == cudaErrorInvalidValue ? WP_ERROR_INVALID_POINTER : status;
 }
 
 /* -- graph memory -- */

@@ -146,7 +146,7 @@ wp_status fake_memory_free(void *self, void *ptr, wp_stream stream) {
       piece->freed_inside = true;
       return fake_end(WP_OK);
     }
-    if (!piece->live && piece->of_graph) return fake_end(fake_error("memory_free", WP_ERROR_DRIVER));
+    if (!piece->live && piece->of_graph) return fake_end(fake_error("memory_free", WP_ERROR_INVALID_POINTER));
     if (!piece->live) continue;
     piece->live = false;
     piece->stream = i;

@@ -51,7 +51,7 @@ WORLD_TEST(uses, a_note_of_the_freeing_stream_needs_no_waiting, start) {
   expect(WP_OK, wp_note_use(world.runtime, ptr, world.s));
   fake_forget();
   expect(WP_OK, wp_free(world.runtime, ptr, world.s));
-  cr_assert_str_eq(fake_log(true), "memory_free event_record");
+  cr_assert_str_eq(fake_log(true), "event_create memory_free event_record");
 }
 
 WORLD_TEST(uses, a_later_note_of_a_stream_replaces_the_earlier_one, start) {

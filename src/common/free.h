@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every way of freeing a block has in common. */
+#ifndef WARMPOOL_COMMON_FREE_H
+#define WARMPOOL_COMMON_FREE_H
+
+#include "block.h"
+#include "delegate.h"
+
+/* Gives a block to the driver in the order of the stream. A captured block that no launch has allocated is nothing to
+ * the driver, and freed as well. */
+wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture);
+
+/* The caller has no claim to the block any more. The record may be another's already, so this takes what it said. */
+void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured);
+
+#endif
