@@ -29,8 +29,9 @@ typedef struct wp_delegate wp_delegate;
  *                   beyond that only the driver can tell: wp_query_driver                                    (device)
  *   reserved_peak   highest reserved_bytes                                                                   (device)
  *   allocs, frees   calls that handed out a block, or took one back
- *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included                (device)
- *   driver_frees    frees the driver was given                                                               (device)
+ *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included; not those that a
+ *                   graph makes when it is launched                                                          (device)
+ *   driver_frees    frees the driver was given, of such allocations                                          (device)
  *   oom_retries     allocations tried again after the driver said it was out of memory                       (device)
  *   trims           releases that trimmed the driver's pool: closes, wp_trim, exhaustion                     (device)
  *   trimmed_bytes   what those took out of it                                                                (device)

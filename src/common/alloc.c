@@ -24,7 +24,6 @@ static wp_status ask_driver(wp__device *device, size_t bytes, wp_stream stream, 
   if (status != WP_OK) return status;
   if (ptr == NULL) return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "the driver had no memory");
   *out = ptr;
-  (void)wp__counter_add(&device->driver_allocs, 1);
   return WP_OK;
 }
 
@@ -46,6 +45,7 @@ static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream
       status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
     }
   }
+  if (status == WP_OK && !captured) (void)wp__counter_add(&device->driver_allocs, 1);
   return status;
 }
 
@@ -66,7 +66,7 @@ void wp__give_up(wp__device *device, wp__block *block, wp__stream *stream) {
   wp_status status = stream == NULL ? WP_OK : wp__stream_prepare(device, stream);
   if (status == WP_OK) status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
   if (status == WP_OK) {
-    (void)wp__counter_add(&device->driver_frees, 1);
+    if (!block->captured) (void)wp__counter_add(&device->driver_frees, 1);
     wp__block_drop(&runtime->blocks, block);
     if (stream != NULL) wp__stream_freed(device, stream, bytes, true);
   } else if (stream == NULL) {

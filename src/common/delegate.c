@@ -29,6 +29,16 @@ static void keep_record(wp_delegate *delegate) {
     runtime->last_old_delegate->next = delegate;
   }
   runtime->last_old_delegate = delegate;
+  runtime->old_delegate_count++;
+}
+
+/* With the runtime's lock. NULL: none has rested long enough. */
+static wp_delegate *take_old(wp_runtime *runtime) {
+  wp_delegate *delegate = runtime->old_delegates;
+  if (runtime->old_delegate_count <= WP__DELEGATES_RESTING) return NULL;
+  runtime->old_delegates = delegate->next;
+  runtime->old_delegate_count--;
+  return delegate;
 }
 
 void wp__delegate_release(wp_delegate *delegate) {
@@ -87,8 +97,7 @@ static wp_status take_record(wp_runtime *runtime, const wp_delegate_options *opt
   wp_status status = copy_name(options->name, &name);
   if (status != WP_OK) return status;
   wp__mutex_lock(&runtime->lock);
-  wp_delegate *delegate = runtime->old_delegates;
-  if (delegate != NULL) runtime->old_delegates = delegate->next;
+  wp_delegate *delegate = take_old(runtime);
   wp__mutex_unlock(&runtime->lock);
   if (delegate == NULL) delegate = wp__os_calloc(1, sizeof *delegate);
   if (delegate == NULL) {

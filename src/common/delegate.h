@@ -10,7 +10,10 @@
 
 enum { WP__DELEGATE_GONE = 0, WP__DELEGATE_OPEN = 1, WP__DELEGATE_CLOSED = 2 };
 
-/* Type-stable until the runtime is destroyed, so that a stale handle is refused rather than followed. */
+/* Type-stable until the runtime is destroyed, so that a stale handle is refused rather than followed. For the same
+ * reason a record rests until so many others have closed after it. */
+#define WP__DELEGATES_RESTING 32u
+
 struct wp_delegate {
   wp_runtime *runtime;
   wp__device *device;

@@ -28,7 +28,7 @@ void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, b
 wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture) {
   wp_runtime *runtime = device->runtime;
   wp_status status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
-  if (status == WP_OK) (void)wp__counter_add(&device->driver_frees, 1);
+  if (status == WP_OK && !block->captured) (void)wp__counter_add(&device->driver_frees, 1);
   if (status == WP_ERROR_INVALID_POINTER) {
     if (block->captured && !in_capture) return WP_OK; /* no launch has allocated it: there is nothing to free */
     status = WP_ERROR_DRIVER;                         /* to the caller it is a block, and it stays one */

@@ -38,6 +38,7 @@ struct wp_runtime {
   wp_delegate *delegates;     /* open, or with live blocks */
   wp_delegate *old_delegates; /* to be used again, the one that closed first before the others */
   wp_delegate *last_old_delegate;
+  unsigned old_delegate_count;
 };
 
 /* What every public function checks first. */

@@ -129,6 +129,59 @@ WORLD_TEST(graphs, declared_streams_leave_the_legacy_stream_alone_too, start_dec
   expect(WP_OK, wp_free(world.runtime, ptr, WP_STREAM_LEGACY));
 }
 
+/* -- captured, and never launched -- */
+
+WORLD_TEST(graphs, a_block_that_was_never_launched_can_be_freed, start) {
+  void *ptr = capture(MIB, false);
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+  cr_assert_eq(world_stats(&world).live_bytes, 0);
+  fake_graph_launch(0); /* and launched after all */
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+}
+
+WORLD_TEST(graphs, a_block_that_was_never_launched_does_not_stay_parked, start) {
+  void *ptr = capture(MIB, false);
+  wp_stream both[] = {world.s, world.t};
+  expect(WP_OK, wp_free_after(world.runtime, ptr, both, 2));
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).parked_bytes, 0);
+  cr_assert_eq(world.log_lines, 0);
+}
+
+WORLD_TEST(graphs, an_address_of_a_discarded_graph_can_be_handed_out_anew, start) {
+  void *ptr = capture(MIB, false);
+  fake_graph_destroy(0);
+  fake_next_address(ptr);
+  void *again = world_alloc(&world, MIB, world.s);
+  cr_assert_eq(again, ptr);
+  expect(WP_OK, wp_free(world.runtime, again, world.s));
+  cr_assert_eq(world_stats(&world).live_bytes, 0);
+}
+
+WORLD_TEST(graphs, a_launched_block_freed_after_the_last_close_goes_back, start) {
+  wp_driver_stats driver = WP_DRIVER_STATS_INIT;
+  void *ptr = capture(MIB, false);
+  fake_graph_launch(0);
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+  fake_graph_launch(0);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+  expect(WP_OK, wp_query_driver(world.runtime, 0, &driver));
+  cr_assert_eq(driver.graph_reserved, 0);
+  reopen();
+}
+
+WORLD_TEST(graphs, a_launched_block_is_not_lost_where_the_driver_frees_nothing, start) {
+  void *ptr = capture(MIB, false);
+  fake_graph_launch(0);
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+  fake_graph_launch(0);
+  fake.captures_forbid = true;
+  expect(WP_ERROR_CAPTURING, wp_free(world.runtime, ptr, world.s));
+  fake.captures_forbid = false;
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+}
+
 /* -- giving graph memory back -- */
 
 WORLD_TEST(graphs, the_last_close_trims_graph_memory_of_its_own, start) {

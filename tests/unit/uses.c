@@ -54,6 +54,51 @@ WORLD_TEST(uses, a_note_of_the_freeing_stream_needs_no_waiting, start) {
   cr_assert_str_eq(fake_log(true), "event_create memory_free event_record");
 }
 
+WORLD_TEST(uses, a_free_that_fails_keeps_the_notes, start) {
+  for (int i = 0; i < 3; i++) {
+    static const char *const failing[] = {"memory_free", "event_create", "stream_capturing"};
+    void *ptr = world_alloc(&world, MIB, world.s);
+    fake_stream_busy(world.t);
+    expect(WP_OK, wp_note_use(world.runtime, ptr, world.t));
+    fake_fail(failing[i], 1, WP_ERROR_DRIVER);
+    if (wp_free(world.runtime, ptr, world.t) != WP_OK) {
+      fake_forget();
+      expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+      cr_assert_eq(fake_count("memory_free"), 0, "%s: freed while the noted stream uses it", failing[i]);
+    }
+    fake_fail(NULL, 0, WP_OK);
+    fake_stream_idle(world.t);
+    expect(WP_OK, wp_tick(world.runtime));
+  }
+}
+
+WORLD_TEST(uses, nothing_fails_while_a_driver_frees_nothing, start) {
+  void *noted = world_alloc(&world, MIB, world.s);
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_note_use(world.runtime, noted, world.t));
+  fake.captures_forbid = true;
+  expect(WP_ERROR_CAPTURING, wp_free(world.runtime, noted, world.t));
+  expect(WP_OK, wp_free_after(world.runtime, world_alloc(&world, MIB, world.s), NULL, 0));
+  expect(WP_OK, wp_tick(world.runtime));
+  expect(WP_PENDING, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  fake.captures_forbid = false;
+  fake_forget();
+  expect(WP_OK, wp_free(world.runtime, noted, world.s));
+  cr_assert_eq(fake_count("memory_free"), 1); /* the parked one; the noted stream still uses the other */
+}
+
+WORLD_TEST(uses, a_report_tells_what_is_parked_where_others_stay_open, start) {
+  wp_delegate *second;
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  void *ptr = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_delegate_open(world.runtime, 0, NULL, &second));
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_note_use(world.runtime, ptr, world.t));
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+  expect(WP_OK, wp_delegate_close(second, &report));
+  cr_assert_eq(report.pending_bytes, MIB);
+}
+
 WORLD_TEST(uses, a_later_note_of_a_stream_replaces_the_earlier_one, start) {
   void *ptr = world_alloc(&world, MIB, world.s);
   expect(WP_OK, wp_note_use(world.runtime, ptr, world.t));

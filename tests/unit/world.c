@@ -17,7 +17,7 @@ void world_start(struct world *world) {
   *world = (struct world){0};
   (void)wp__thread_self(); /* the thread's own, once; it is not the runtime's */
   allocations_before = wp__test_allocations();
-  options.backend = &fake_backend;
+  if (options.backend == NULL) options.backend = &fake_backend;
   options.log = keep_line;
   options.user = world;
   expect(WP_OK, wp_runtime_create(&options, &world->runtime));

@@ -19,7 +19,7 @@ struct world {
   char logged[320];      /* the last line */
 };
 
-extern wp_runtime_options world_options; /* what world_start uses, on the fake backend */
+extern wp_runtime_options world_options; /* what world_start uses; the fake backend unless it names one */
 
 void world_start(struct world *world);
 void world_end(struct world *world); /* everything must be freed and closed; proves that nothing is left anywhere */
