@@ -19,9 +19,8 @@ static wp_status status_of(wp__host_result result) {
   case WP__HOST_NO_DEVICE:
   case WP__HOST_INVALID_DEVICE: return WP_ERROR_NO_DEVICE;
   case WP__HOST_NOT_SUPPORTED: return WP_ERROR_NOT_SUPPORTED;
-  case WP__HOST_INVALID_VALUE: break;
+  default: return WP_ERROR_DRIVER;
   }
-  return WP_ERROR_DRIVER;
 }
 
 static wp_status finish(wp__host_result result, const char *call) {
@@ -196,7 +195,9 @@ static wp_status memory_alloc(void *self, wp_pool pool, size_t bytes, wp_stream 
 
 static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
   (void)self;
-  return finish(wp__host_memory_free(ptr, stream), "host_memory_free");
+  wp__host_result result = wp__host_memory_free(ptr, stream);
+  wp_status status = finish(result, "host_memory_free");
+  return result == WP__HOST_INVALID_VALUE ? WP_ERROR_INVALID_POINTER : status;
 }
 
 /* -- graph memory and capture: there is none -- */

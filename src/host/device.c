@@ -36,7 +36,7 @@ static void set_up(void) {
   count = settings.devices;
   for (int i = 0; i < count; ++i) {
     devices[i].total = settings.memory;
-    wp__host_timeline_init(&devices[i].legacy, i, (uint64_t)i + 1);
+    wp__host_timeline_init(&devices[i].legacy, i, WP__HOST_LEGACY, (uint64_t)i + 1);
     wp__mutex_init(&devices[i].lock);
   }
 }
@@ -58,13 +58,16 @@ struct wp__host_timeline *wp__host_device_legacy(int device) {
 
 /* -- memory -- */
 
-static bool charge(struct device *device, uint64_t bytes) {
-  uint64_t mapped = atomic_load(&device->mapped);
+bool wp__host_device_charge(int device, uint64_t bytes) {
+  struct device *of = &devices[device];
+  uint64_t mapped = atomic_load(&of->mapped);
   do {
-    if (bytes > device->total - mapped) return false;
-  } while (!atomic_compare_exchange_weak(&device->mapped, &mapped, mapped + bytes));
+    if (bytes > of->total - mapped) return false;
+  } while (!atomic_compare_exchange_weak(&of->mapped, &mapped, mapped + bytes));
   return true;
 }
+
+void wp__host_device_discharge(int device, uint64_t bytes) { (void)atomic_fetch_sub(&devices[device].mapped, bytes); }
 
 static char *take_range(struct device *device, size_t bytes) {
   char *address = NULL;
@@ -92,11 +95,11 @@ static void keep_range(struct device *device, char *address, size_t bytes) {
 
 char *wp__host_device_map(int device, size_t bytes) {
   struct device *of = &devices[device];
-  if (!charge(of, bytes)) return NULL;
+  if (!wp__host_device_charge(device, bytes)) return NULL;
   char *address = take_range(of, bytes);
   if (address != NULL && wp__pages_commit(address, bytes)) return address;
   if (address != NULL) keep_range(of, address, bytes);
-  (void)atomic_fetch_sub(&of->mapped, bytes);
+  wp__host_device_discharge(device, bytes);
   return NULL;
 }
 
@@ -104,7 +107,7 @@ void wp__host_device_unmap(int device, char *address, size_t bytes) {
   struct device *of = &devices[device];
   wp__pages_decommit(address, bytes);
   keep_range(of, address, bytes);
-  (void)atomic_fetch_sub(&of->mapped, bytes);
+  wp__host_device_discharge(device, bytes);
 }
 
 /* -- engine.h -- */

@@ -19,6 +19,10 @@ const char *wp__host_devices_complaint(void);
 
 struct wp__host_timeline *wp__host_device_legacy(int device); /* without a new reference */
 
+/* Counts bytes against the device's memory, and back; false when it has not enough. */
+bool wp__host_device_charge(int device, uint64_t bytes);
+void wp__host_device_discharge(int device, uint64_t bytes);
+
 /* Mapped and zeroed memory, counted against the device; NULL when the device, or the system, has not enough. */
 char *wp__host_device_map(int device, size_t bytes);
 void wp__host_device_unmap(int device, char *address, size_t bytes);

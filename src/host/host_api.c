@@ -12,8 +12,8 @@ static wp_status status_of(wp__host_result result) {
   case WP__HOST_NO_DEVICE:
   case WP__HOST_INVALID_DEVICE: return WP_ERROR_NO_DEVICE;
   case WP__HOST_NOT_SUPPORTED: return WP_ERROR_NOT_SUPPORTED;
+  default: return WP_ERROR_DRIVER;
   }
-  return WP_ERROR_DRIVER;
 }
 
 wp_status wp_host_stream_create(int device, wp_stream *out) { return status_of(wp__host_stream_create(device, out)); }

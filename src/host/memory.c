@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
 #include "error.h"
 #include "pool.h"
 #include "stream.h"
@@ -75,18 +76,33 @@ static wp__host_result allocate(struct wp__host_pool *pool, size_t bytes, struct
   return result;
 }
 
+static wp__host_result allocate_now(struct wp__host_pool *pool, size_t bytes, struct wp__host_timeline *timeline,
+                                    void **out) {
+  struct wp__host_block *block = NULL;
+  wp__host_result result = wp__host_capture_guard();
+  if (result == WP__HOST_SUCCESS) result = allocate(pool, bytes, timeline, &block);
+  if (result != WP__HOST_SUCCESS) return result;
+  *out = block->address;
+  wp__host_block_map_add(block);
+  return WP__HOST_SUCCESS;
+}
+
 wp__host_result wp__host_memory_alloc(void *pool, size_t bytes, void *stream, void **out) {
   struct wp__host_timeline *timeline;
   struct wp__host_pool *from;
-  struct wp__host_block *block = NULL;
+  bool is_captured;
   if (out == NULL) return wp__host_finish(WP__HOST_INVALID_VALUE);
   wp__host_result result = wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
   result = wp__host_pool_acquire(pool, &from);
   if (result == WP__HOST_SUCCESS) {
-    if (bytes != 0) result = allocate(from, bytes, timeline, &block);
-    if (result == WP__HOST_SUCCESS) *out = block == NULL ? NULL : block->address;
-    if (block != NULL) wp__host_block_map_add(block);
+    result = wp__host_capture_enter(timeline, &is_captured);
+    if (result == WP__HOST_SUCCESS && bytes == 0) {
+      *out = NULL;
+    } else if (result == WP__HOST_SUCCESS) {
+      result =
+          is_captured ? wp__host_graph_capture_alloc(timeline, bytes, out) : allocate_now(from, bytes, timeline, out);
+    }
     wp__host_pool_release(from);
   }
   wp__host_timeline_release(timeline);
@@ -105,17 +121,23 @@ static void give_back(struct wp__host_block *block, struct wp__host_timeline *ti
   wp__host_pool_release(pool);
 }
 
+static wp__host_result free_now(void *memory, struct wp__host_timeline *timeline) {
+  wp__host_result result = wp__host_capture_guard();
+  if (result != WP__HOST_SUCCESS) return result;
+  struct wp__host_block *block = wp__host_block_map_take(memory, timeline->device);
+  if (block == NULL) return wp__host_graph_memory_free(timeline, memory) ? WP__HOST_SUCCESS : WP__HOST_INVALID_VALUE;
+  give_back(block, timeline);
+  return WP__HOST_SUCCESS;
+}
+
 wp__host_result wp__host_memory_free(void *memory, void *stream) {
   struct wp__host_timeline *timeline;
+  bool is_captured;
   wp__host_result result = wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  if (memory != NULL) {
-    struct wp__host_block *block = wp__host_block_map_take(memory, timeline->device);
-    if (block == NULL) {
-      result = WP__HOST_INVALID_VALUE;
-    } else {
-      give_back(block, timeline);
-    }
+  result = wp__host_capture_enter_leniently(timeline, &is_captured);
+  if (result == WP__HOST_SUCCESS && memory != NULL) {
+    result = is_captured ? wp__host_graph_capture_free(timeline, memory) : free_now(memory, timeline);
   }
   wp__host_timeline_release(timeline);
   return wp__host_finish(result);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pool.h"
 
+#include "capture.h"
 #include "device.h"
 #include "error.h"
 #include "slots.h"
@@ -109,6 +110,7 @@ wp__host_result wp__host_pool_create(int device, void **out) {
   if (out == NULL) return wp__host_finish(WP__HOST_INVALID_VALUE);
   wp__host_result result = wp__host_device_check(device);
   if (result == WP__HOST_INVALID_DEVICE) result = WP__HOST_INVALID_VALUE;
+  if (result == WP__HOST_SUCCESS) result = wp__host_capture_guard();
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
   struct wp__host_pool *pool = wp__os_calloc(1, sizeof *pool);
   if (pool == NULL) return wp__host_finish(WP__HOST_OUT_OF_HOST_MEMORY);
@@ -132,6 +134,8 @@ wp__host_result wp__host_pool_create(int device, void **out) {
 }
 
 wp__host_result wp__host_pool_destroy(void *handle) {
+  wp__host_result result = wp__host_capture_guard();
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
   wp__mutex_lock(&wp__host_lock);
   struct wp__host_pool *pool = wp__host_slots_remove(&handles, handle);
   wp__mutex_unlock(&wp__host_lock);
@@ -158,7 +162,8 @@ wp__host_result wp__host_pool_set_threshold(void *handle, uint64_t bytes) {
 
 wp__host_result wp__host_pool_trim(void *handle, uint64_t keep_bytes) {
   struct wp__host_pool *pool;
-  wp__host_result result = wp__host_pool_acquire(handle, &pool);
+  wp__host_result result = wp__host_capture_guard();
+  if (result == WP__HOST_SUCCESS) result = wp__host_pool_acquire(handle, &pool);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
   wp__mutex_lock(&pool->lock);
   (void)wp__host_blocks_settle(pool, WP__HOST_SETTLE_ENDED);

@@ -29,6 +29,11 @@ struct wp__host_slots {
 #define WP__HOST_SLOTS_POOLS                                                                                           \
   { 0x30, 0, 0, 0, 0 }
 
+#define WP__HOST_SLOTS_GRAPHS                                                                                          \
+  { 0x40, 0, 0, 0, 0 }
+#define WP__HOST_SLOTS_EXECUTABLES                                                                                     \
+  { 0x50, 0, 0, 0, 0 }
+
 void *wp__host_slots_put(struct wp__host_slots *table, void *object); /* its handle; NULL when out of host memory */
 void *wp__host_slots_get(const struct wp__host_slots *table, void *handle); /* the object; NULL for no handle of it */
 void *wp__host_slots_remove(struct wp__host_slots *table, void *handle);    /* the same, and vacates the slot */

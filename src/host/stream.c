@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 
+#include "capture.h"
 #include "device.h"
 #include "error.h"
 #include "slots.h"
@@ -41,7 +42,7 @@ static struct own_streams *own_streams(void) {
 static struct wp__host_timeline *own_stream(int device) {
   struct own_streams *own = own_streams();
   if (own == NULL) return NULL;
-  if (own->of_device[device] == NULL) own->of_device[device] = wp__host_timeline_create(device);
+  if (own->of_device[device] == NULL) own->of_device[device] = wp__host_timeline_create(device, WP__HOST_BLOCKING);
   return own->of_device[device];
 }
 
@@ -73,21 +74,27 @@ wp__host_result wp__host_stream_acquire(void *stream, struct wp__host_timeline *
   return WP__HOST_SUCCESS;
 }
 
-wp__host_result wp__host_stream_create(int device, void **out) {
+static wp__host_result create(int device, enum wp__host_manner manner, void **out) {
   if (out == NULL) return wp__host_finish(WP__HOST_INVALID_VALUE);
   wp__host_result result = wp__host_device_check(device);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  struct wp__host_timeline *timeline = wp__host_timeline_create(device);
+  struct wp__host_timeline *timeline = wp__host_timeline_create(device, manner);
   if (timeline == NULL) return wp__host_finish(WP__HOST_OUT_OF_HOST_MEMORY);
   wp__mutex_lock(&wp__host_lock);
   void *handle = wp__host_slots_put(&streams, timeline);
   wp__mutex_unlock(&wp__host_lock);
   if (handle == NULL) {
-    wp__host_timeline_release(timeline);
+    wp__host_timeline_close(timeline);
     return wp__host_finish(WP__HOST_OUT_OF_HOST_MEMORY);
   }
   *out = handle;
   return WP__HOST_SUCCESS;
+}
+
+wp__host_result wp__host_stream_create(int device, void **out) { return create(device, WP__HOST_NON_BLOCKING, out); }
+
+wp__host_result wp__host_stream_create_blocking(int device, void **out) {
+  return create(device, WP__HOST_BLOCKING, out);
 }
 
 wp__host_result wp__host_stream_destroy(void *stream) {
@@ -119,46 +126,102 @@ wp__host_result wp__host_stream_device(void *stream, int *out) {
   return WP__HOST_SUCCESS;
 }
 
+/* Nobody may ask after the work of a stream that is captured, nor may those whom a capture forbids it. */
+static wp__host_result enter_to_ask(struct wp__host_timeline *timeline) {
+  bool is_captured;
+  wp__host_result result = wp__host_capture_enter_leniently(timeline, &is_captured);
+  if (is_captured) return wp__host_capture_refuse(timeline, WP__HOST_CAPTURE_UNSUPPORTED);
+  return result == WP__HOST_SUCCESS ? wp__host_capture_guard() : result;
+}
+
 wp__host_result wp__host_stream_query(void *stream, bool *complete) {
   struct wp__host_timeline *timeline;
   wp__host_result result = complete == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  wp__mutex_lock(&wp__host_lock);
-  *complete = timeline->first == NULL;
-  wp__mutex_unlock(&wp__host_lock);
+  result = enter_to_ask(timeline);
+  if (result == WP__HOST_SUCCESS) {
+    wp__mutex_lock(&wp__host_lock);
+    *complete = timeline->first == NULL;
+    wp__mutex_unlock(&wp__host_lock);
+  }
   wp__host_timeline_release(timeline);
-  return WP__HOST_SUCCESS;
+  return wp__host_finish(result);
 }
 
 wp__host_result wp__host_stream_synchronize(void *stream) {
   struct wp__host_timeline *timeline;
   wp__host_result result = wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  result = wp__host_timeline_synchronize(timeline);
+  result = enter_to_ask(timeline);
+  if (result == WP__HOST_SUCCESS) result = wp__host_timeline_synchronize(timeline);
   wp__host_timeline_release(timeline);
+  return wp__host_finish(result);
+}
+
+static struct wp__host_timeline *acquire_next(int device, uint64_t id) {
+  wp__mutex_lock(&wp__host_lock);
+  struct wp__host_timeline *timeline = wp__host_order_next(device, id);
+  if (timeline != NULL) wp__host_timeline_retain(timeline);
+  wp__mutex_unlock(&wp__host_lock);
+  return timeline;
+}
+
+wp__host_result wp__host_device_synchronize(int device) {
+  wp__host_result result = wp__host_device_check(device);
+  if (result == WP__HOST_SUCCESS) result = wp__host_capture_guard();
+  uint64_t id = 0;
+  while (result == WP__HOST_SUCCESS) {
+    struct wp__host_timeline *timeline = acquire_next(device, id);
+    if (timeline == NULL) break;
+    id = timeline->id;
+    result = wp__host_timeline_synchronize(timeline);
+    wp__host_timeline_release(timeline);
+  }
   return wp__host_finish(result);
 }
 
 /* -- what is sent to a stream -- */
 
-wp__host_result wp__host_launch(void *stream, void (*function)(void *argument), void *argument) {
+wp__host_result wp__host_submit(void *stream, void (*function)(void *), void (*release)(void *), void *argument) {
   struct wp__host_timeline *timeline;
+  bool is_captured;
   wp__host_result result = function == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  result = wp__host_timeline_launch(timeline, function, argument);
+  result = wp__host_capture_enter(timeline, &is_captured);
+  if (result == WP__HOST_SUCCESS && is_captured) {
+    result = wp__host_capture_add(
+        timeline, &(struct wp__host_node){.function = function, .release = release, .argument = argument});
+  } else if (result == WP__HOST_SUCCESS) {
+    result = wp__host_timeline_launch(timeline, function, release, argument);
+  }
   wp__host_timeline_release(timeline);
   return wp__host_finish(result);
 }
 
+wp__host_result wp__host_launch(void *stream, void (*function)(void *argument), void *argument) {
+  return wp__host_submit(stream, function, NULL, argument);
+}
+
+/* A join is no part of a capture: there it takes an event. */
+static wp__host_result enter_to_join(struct wp__host_timeline *timeline) {
+  bool is_captured;
+  wp__host_result result = wp__host_capture_enter(timeline, &is_captured);
+  return is_captured ? wp__host_capture_refuse(timeline, WP__HOST_CAPTURE_UNSUPPORTED) : result;
+}
+
 static struct wp__host_point *take_point(void *stream, wp__host_result *result) {
   struct wp__host_timeline *timeline;
+  struct wp__host_point *point = NULL;
   *result = wp__host_stream_acquire(stream, &timeline);
   if (*result != WP__HOST_SUCCESS) return NULL;
-  wp__mutex_lock(&wp__host_lock);
-  struct wp__host_point *point = wp__host_point_take(timeline);
-  wp__mutex_unlock(&wp__host_lock);
+  *result = enter_to_join(timeline);
+  if (*result == WP__HOST_SUCCESS) {
+    wp__mutex_lock(&wp__host_lock);
+    point = wp__host_point_take(timeline);
+    wp__mutex_unlock(&wp__host_lock);
+    if (point == NULL) *result = WP__HOST_OUT_OF_HOST_MEMORY;
+  }
   wp__host_timeline_release(timeline);
-  if (point == NULL) *result = WP__HOST_OUT_OF_HOST_MEMORY;
   return point;
 }
 
@@ -167,7 +230,8 @@ wp__host_result wp__host_stream_join(void *stream, void *other) {
   wp__host_result result = wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
   struct wp__host_point *point = take_point(other, &result);
-  if (point != NULL) result = wp__host_timeline_wait(timeline, point);
+  if (point != NULL) result = enter_to_join(timeline);
+  if (point != NULL && result == WP__HOST_SUCCESS) result = wp__host_timeline_wait(timeline, point);
   wp__host_point_release(point);
   wp__host_timeline_release(timeline);
   return wp__host_finish(result);

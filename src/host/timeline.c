@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "timeline.h"
 
+#include "capture.h"
 #include "pool.h"
 
 /* A queued launch (`function`) or a wait (`point`). */
@@ -8,25 +9,31 @@ struct wp__host_work {
   struct wp__host_work *next;
   uint64_t sequence;
   void (*function)(void *argument);
+  void (*release)(void *argument);
   void *argument;
   struct wp__host_point *point;
 };
 
 wp__mutex wp__host_lock = WP__MUTEX_INIT;
 
-void wp__host_timeline_init(struct wp__host_timeline *timeline, int device, uint64_t id) {
+void wp__host_timeline_init(struct wp__host_timeline *timeline, int device, enum wp__host_manner manner, uint64_t id) {
   atomic_init(&timeline->references, 1);
   timeline->device = device;
+  timeline->manner = manner;
   timeline->id = id;
   wp__cond_init(&timeline->work);
   wp__cond_init(&timeline->progress);
 }
 
-struct wp__host_timeline *wp__host_timeline_create(int device) {
+struct wp__host_timeline *wp__host_timeline_create(int device, enum wp__host_manner manner) {
   /* The ids up to the number of devices are those of their legacy streams. */
   static atomic_uint_least64_t last_id = WP__HOST_MAX_DEVICES;
   struct wp__host_timeline *timeline = wp__os_calloc(1, sizeof *timeline);
-  if (timeline != NULL) wp__host_timeline_init(timeline, device, atomic_fetch_add(&last_id, 1) + 1);
+  if (timeline == NULL) return NULL;
+  wp__host_timeline_init(timeline, device, manner, atomic_fetch_add(&last_id, 1) + 1);
+  wp__mutex_lock(&wp__host_lock);
+  wp__host_order_enlist(timeline);
+  wp__mutex_unlock(&wp__host_lock);
   return timeline;
 }
 
@@ -56,12 +63,15 @@ static void await(struct wp__host_timeline *timeline, uint64_t sequence) {
 
 /* Nobody can ask a closed timeline for its clock, and clocks that refer to each other would never be freed. */
 static void clear_if_ended(struct wp__host_timeline *timeline) {
-  if (atomic_load(&timeline->closed) && timeline->first == NULL) wp__host_clock_clear(&timeline->clock);
+  if (!atomic_load(&timeline->closed) || timeline->first != NULL) return;
+  wp__host_clock_clear(&timeline->clock);
+  wp__host_order_delist(timeline);
 }
 
 void wp__host_timeline_close(struct wp__host_timeline *timeline) {
   wp__mutex_lock(&wp__host_lock);
   atomic_store(&timeline->closed, true);
+  wp__host_capture_abandon(timeline);
   clear_if_ended(timeline);
   wp__cond_broadcast(&timeline->work);
   wp__mutex_unlock(&wp__host_lock);
@@ -75,6 +85,7 @@ static void run_first(struct wp__host_timeline *timeline) {
   if (work->function != NULL) {
     wp__mutex_unlock(&wp__host_lock);
     work->function(work->argument);
+    if (work->release != NULL) work->release(work->argument);
     wp__mutex_lock(&wp__host_lock);
   } else {
     await(work->point->timeline, work->point->sequence);
@@ -139,10 +150,12 @@ uint64_t wp__host_timeline_submit_free(struct wp__host_timeline *timeline) {
   return sequence;
 }
 
-wp__host_result wp__host_timeline_launch(struct wp__host_timeline *timeline, void (*function)(void *), void *argument) {
+wp__host_result wp__host_timeline_launch(struct wp__host_timeline *timeline, void (*function)(void *),
+                                         void (*release)(void *), void *argument) {
   struct wp__host_work *work = wp__os_calloc(1, sizeof *work);
   if (work == NULL) return WP__HOST_OUT_OF_HOST_MEMORY;
   work->function = function;
+  work->release = release;
   work->argument = argument;
   wp__mutex_lock(&wp__host_lock);
   wp__host_result result = provide_worker(timeline);
@@ -167,16 +180,17 @@ static wp__host_result enqueue_wait(struct wp__host_timeline *timeline, struct w
   return WP__HOST_SUCCESS;
 }
 
-wp__host_result wp__host_timeline_wait(struct wp__host_timeline *timeline, struct wp__host_point *point) {
-  wp__host_result result = WP__HOST_SUCCESS;
-  wp__mutex_lock(&wp__host_lock);
-  if (atomic_load(&timeline->closed)) {
-    result = WP__HOST_INVALID_VALUE;
-  } else if (point->timeline != timeline && !wp__host_timeline_passed(point->timeline, point->sequence)) {
-    result = enqueue_wait(timeline, point);
-  } else if (!wp__host_clock_join(timeline, point)) {
-    result = WP__HOST_OUT_OF_HOST_MEMORY;
+wp__host_result wp__host_timeline_wait_locked(struct wp__host_timeline *timeline, struct wp__host_point *point) {
+  if (atomic_load(&timeline->closed)) return WP__HOST_INVALID_VALUE;
+  if (point->timeline != timeline && !wp__host_timeline_passed(point->timeline, point->sequence)) {
+    return enqueue_wait(timeline, point);
   }
+  return wp__host_clock_join(timeline, point) ? WP__HOST_SUCCESS : WP__HOST_OUT_OF_HOST_MEMORY;
+}
+
+wp__host_result wp__host_timeline_wait(struct wp__host_timeline *timeline, struct wp__host_point *point) {
+  wp__mutex_lock(&wp__host_lock);
+  wp__host_result result = wp__host_timeline_wait_locked(timeline, point);
   wp__mutex_unlock(&wp__host_lock);
   return result;
 }

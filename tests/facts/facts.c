@@ -60,6 +60,19 @@ static wp_pool_usage usage(wp_pool of) {
 uint64_t reserved(wp_pool of) { return usage(of).reserved; }
 uint64_t used(wp_pool of) { return usage(of).used; }
 
+void graph_trim(void) { MUST(graph_trim, 0); }
+
+static wp_graph_usage graph_usage(void) {
+  wp_graph_usage out;
+  MUST(graph_usage, 0, &out);
+  return out;
+}
+
+uint64_t graph_reserved(void) { return graph_usage().reserved; }
+uint64_t graph_used(void) { return graph_usage().used; }
+
+void wait_for(wp_stream order, wp_event event) { MUST(event_wait, order, event); }
+
 void await_by_query(wp_event event) {
   bool complete = false;
   while (!complete) {

@@ -3,6 +3,8 @@
  * Facts: what the library leans on in a driver, one test for each, through the vtable and the rig alone, so that the
  * same source holds every vendor to account. "C7" and the like in a comment is the fact's number in docs/facts.md.
  *
+ * Tests of captures are built where the rig has them (WARMPOOL_RIG_CAPTURE).
+ *
  * Each test runs in a process of its own. `facts_init` gives it a pool with the highest threshold and one stream.
  */
 #ifndef WARMPOOL_TESTS_FACTS_H
@@ -31,6 +33,10 @@ void synchronize(wp_stream order);
 void trim(wp_pool of);
 uint64_t reserved(wp_pool of);
 uint64_t used(wp_pool of);
+void graph_trim(void); /* of device 0, as the two below */
+uint64_t graph_reserved(void);
+uint64_t graph_used(void);
+void wait_for(wp_stream order, wp_event event);
 
 /* Returns once the event's work has finished, having made queries only. */
 void await_by_query(wp_event event);

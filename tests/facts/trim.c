@@ -11,10 +11,6 @@ TestSuite(trim, .init = facts_init, .fini = facts_fini, .timeout = 20);
 
 static void allocate_and_free(wp_stream order) { release(allocate(pool, BYTES, order), order); }
 
-static void wait_for(wp_stream order, wp_event event) {
-  cr_assert_eq(driver->event_wait(driver->self, order, event), WP_OK);
-}
-
 static void synchronize_event(wp_event event) { cr_assert_eq(driver->event_synchronize(driver->self, event), WP_OK); }
 
 /* C1 */

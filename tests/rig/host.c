@@ -148,6 +148,48 @@ void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   memcpy(to, from, bytes);
 }
 
+/* -- capture: host.h has none yet -- */
+
+bool rig_has_capture(void) { return false; }
+
+static void no_capture(const char *function) { die(function, "the host backend does not capture"); }
+
+wp_stream rig_stream_create_blocking(int device) {
+  (void)device;
+  no_capture(__func__);
+  return NULL;
+}
+
+void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
+  (void)stream;
+  (void)mode;
+  no_capture(__func__);
+}
+
+rig_graph *rig_capture_end(wp_stream stream) {
+  (void)stream;
+  no_capture(__func__);
+  return NULL;
+}
+
+rig_capture_state rig_capture_status(wp_stream stream) {
+  (void)stream;
+  no_capture(__func__);
+  return RIG_CAPTURE_NONE;
+}
+
+bool rig_graph_launch(rig_graph *graph, wp_stream stream) {
+  (void)graph;
+  (void)stream;
+  no_capture(__func__);
+  return false;
+}
+
+void rig_graph_destroy(rig_graph *graph) {
+  (void)graph;
+  no_capture(__func__);
+}
+
 /* -- the vendor's own -- */
 
 int rig_last_error(void) { return (int)wp__host_error_take(); }

@@ -10,6 +10,7 @@
  *     thread's current device. A rig function leaves the current device as it was, except rig_device_set.
  *   - What is said to be submitted returns before it has run. Nothing waits on the host but rig_stream_synchronize and
  *     rig_read. Neither synchronises anything but the stream named.
+ *   - Streams may be captured, which rig_fill, rig_copy and rig_wait become part of.
  *   - Any thread may call any function.
  */
 #ifndef WARMPOOL_TESTS_RIG_H
@@ -45,6 +46,21 @@ void rig_release(rig_hold *hold);
 void rig_busy(wp_stream stream, unsigned milliseconds); /* keeps the stream busy for about that long */
 void rig_fill(wp_stream stream, void *to, int byte, size_t bytes);
 void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes); /* within a device; no overlap */
+
+/* -- capture: what is sent to a stream becomes part of a graph. Only where rig_has_capture() -- */
+
+typedef enum rig_capture_mode { RIG_CAPTURE_GLOBAL, RIG_CAPTURE_THREAD_LOCAL, RIG_CAPTURE_RELAXED } rig_capture_mode;
+typedef enum rig_capture_state { RIG_CAPTURE_NONE, RIG_CAPTURE_ACTIVE, RIG_CAPTURE_INVALIDATED } rig_capture_state;
+typedef struct rig_graph rig_graph;
+
+bool rig_has_capture(void);
+wp_stream rig_stream_create_blocking(int device); /* one that does synchronise with the legacy stream */
+void rig_capture_begin(wp_stream stream, rig_capture_mode mode);
+/* Ends the capture, in any case. The graph, ready to be launched; NULL if the capture was invalidated. */
+rig_graph *rig_capture_end(wp_stream stream);
+rig_capture_state rig_capture_status(wp_stream stream); /* not of the legacy stream while a blocking one is captured */
+bool rig_graph_launch(rig_graph *graph, wp_stream stream); /* submits; false where the vendor calls that invalid */
+void rig_graph_destroy(rig_graph *graph);                  /* launches go on */
 
 /* -- bytes on the host -- */
 
