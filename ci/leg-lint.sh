@@ -16,8 +16,10 @@ formatted() { sources '*.[ch]' '*.cpp' | xargs clang-format --dry-run -Werror; }
 
 tidy() {
   tidy=0
-  find src -name '*.c' -print0 |
+  find src -name '*.c' ! -path 'src/cuda/*' -print0 |
     xargs -0 -n 1 -P 2 clang-tidy -p build/lint --quiet >"$logs/lint-tidy.log" 2>"$logs/lint-tidy.err" || tidy=1
+  find src/cuda -name '*.c' -print0 |
+    xargs -0 -n 1 -P 2 clang-tidy -p build/lint-cuda --quiet >>"$logs/lint-tidy.log" 2>>"$logs/lint-tidy.err" || tidy=1
   grep -v ' warnings\{0,1\} generated\.$' "$logs/lint-tidy.err" || true
   cat "$logs/lint-tidy.log"
   return "$tidy"
@@ -52,6 +54,7 @@ need_compiler
 need clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck codespell:codespell reuse:reuse \
   shellcheck:shellcheck
 quiet configure cmake --preset host -B build/lint -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF
+quiet configure-cuda cmake --preset cuda-sim -B build/lint-cuda -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF
 check "clang-format" formatted
 check "clang-tidy" tidy
 show_warnings

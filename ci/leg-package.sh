@@ -60,6 +60,20 @@ pc_static() {
 # shellcheck disable=SC2046,SC2086
 pc_cxx() { c++ -std=c++17 $warnings "$tests/consumer.cpp" -o "$work/pc-cxx" $(pc --cflags --libs warmpool); }
 
+# The cuda backend is built, installed and linked; running it takes a GPU.
+cuda_installed() {
+  cmake --preset cuda -B "$work/cuda-build" --install-prefix "$work/cuda" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF && cmake --build "$work/cuda-build" &&
+    cmake --install "$work/cuda-build" && [ ! -e "$work/cuda/include/warmpool/host.h" ]
+}
+# shellcheck disable=SC2046,SC2086
+cuda_pc_static() {
+  PKG_CONFIG_PATH=$work/cuda/lib/pkgconfig
+  export PKG_CONFIG_PATH
+  cc -std=c11 $warnings $(pkg-config --static --cflags warmpool) "$tests/consumer.c" -o "$work/cuda-static" \
+    "$work/cuda/lib/libwarmpool.a" $(pkg-config --static --libs warmpool)
+}
+
 leg package
 need_compiler
 need c++:g++ pkg-config:pkg-config nm:binutils
@@ -96,4 +110,11 @@ check "pkg-config: static uses no shared library" refuses uses_shared "$work/pc-
 check "pkg-config: C++" pc_cxx
 check "pkg-config: C++ runs" runs "$work/pc-cxx"
 check "pkg-config: another version is refused" refuses pc --exists 'warmpool >= 99'
+
+check "CMake: an unknown CUDA runtime is refused" refuses cmake -G Ninja -S . -B "$work/unknown" -DWARMPOOL_CUDART=none
+if [ -n "$(cuda_toolkit)" ]; then
+  check "cuda: is built and installed" cuda_installed
+  check "cuda: CMake: find_package and build" with_cmake cuda-cmake -DCMAKE_PREFIX_PATH="$work/cuda" -DWANT=0.1
+  check "cuda: pkg-config: static" cuda_pc_static
+fi
 finish

@@ -92,6 +92,22 @@ need() {
 need_compiler() { need cmake:cmake ninja:ninja-build cc:gcc /usr/include/stdio.h:libc6-dev; }
 need_criterion() { need pkg-config:pkg-config criterion.pc:libcriterion-dev; }
 
+# has_gpu: an NVIDIA GPU whose driver is loaded.
+has_gpu() { nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ]; }
+
+# cuda_toolkit: the folder of the CUDA toolkit, or nothing.
+cuda_toolkit() {
+  nvcc=$(command -v nvcc || true)
+  for folder in "${CUDAToolkit_ROOT:-}" "${CUDA_PATH:-}" "${CUDA_HOME:-}" "${nvcc%/bin/nvcc}" /usr/local/cuda /usr; do
+    [ -n "$folder" ] && [ -e "$folder/include/cuda_runtime_api.h" ] && say "$folder" && return
+  done
+  return 0
+}
+
+# What Criterion prints when a fixture fails, which it does not count as a failure (cmake/testing.cmake has the same).
+# shellcheck disable=SC2034 # read by who sources this
+fixture_failures='crashed during its setup or teardown|bytes did not go back|the test left [0-9]+ bytes|bytes are pending in the end'
+
 # build_preset PRESET: configures and builds it in build/PRESET.
 build_preset() {
   quiet configure cmake --preset "$1"

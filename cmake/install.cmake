@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers, both libraries, and what find_package() and pkg-config need. Nothing installed knows an absolute path.
+# Headers, both libraries, and what find_package() and pkg-config need. Nothing installed knows an absolute path,
+# but for the CUDA toolkit's libraries in warmpool.pc.
 include(CMakePackageConfigHelpers)
 
 set(backend_headers host.h cuda.h hip.h)
@@ -22,5 +23,9 @@ install(FILES ${PROJECT_BINARY_DIR}/warmpoolConfig.cmake ${PROJECT_BINARY_DIR}/w
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set(pc_driver_libs)
+if(WARMPOOL_BACKEND STREQUAL "cuda")
+  set(pc_driver_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart")
+endif()
 configure_file(cmake/warmpool.pc.in warmpool.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/warmpool.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

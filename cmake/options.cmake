@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # What can be chosen when the library is built.
 
-set(WARMPOOL_BACKENDS host)
+set(WARMPOOL_BACKENDS host cuda)
 set(WARMPOOL_BACKEND host CACHE STRING "The driver the library is built for: a folder of src/")
 set_property(CACHE WARMPOOL_BACKEND PROPERTY STRINGS ${WARMPOOL_BACKENDS})
 if(NOT WARMPOOL_BACKEND IN_LIST WARMPOOL_BACKENDS)
   list(JOIN WARMPOOL_BACKENDS ", " choice)
   message(FATAL_ERROR "WARMPOOL_BACKEND is \"${WARMPOOL_BACKEND}\"; this version of warmpool has: ${choice}")
+endif()
+
+# The cuda backend's runtime: NVIDIA's own, or the stand-in of tests/cudart_sim, which needs no GPU and is for tests only.
+set(WARMPOOL_CUDART toolkit CACHE STRING "What the cuda backend is linked with: toolkit or sim")
+set_property(CACHE WARMPOOL_CUDART PROPERTY STRINGS toolkit sim)
+if(NOT WARMPOOL_CUDART MATCHES "^(toolkit|sim)$")
+  message(FATAL_ERROR "WARMPOOL_CUDART is \"${WARMPOOL_CUDART}\"; it can be: toolkit, sim")
+endif()
+# Devices that are only memory: tests can run beside one another.
+set(WARMPOOL_SIMULATED ON)
+if(WARMPOOL_BACKEND STREQUAL "cuda" AND WARMPOOL_CUDART STREQUAL "toolkit")
+  set(WARMPOOL_SIMULATED OFF)
 endif()
 
 option(WARMPOOL_TESTS "Build the tests (needs Criterion)" ${PROJECT_IS_TOP_LEVEL})

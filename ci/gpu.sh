@@ -1,0 +1,268 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance and
+# mutants on the cuda backend, and the conformance suite under compute-sanitizer's memcheck. Nothing is installed. Each
+# part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a folder: of each
+# part Criterion's report as JUnit (.xml) and JSON and its log, and summary.json.
+set -eu
+start_folder=$PWD
+cd "$(dirname "$0")/.."
+. ci/lib.sh
+
+usage() {
+  cat <<'END'
+usage: sh ci/gpu.sh [OPTION...]
+  --criterion DIR   Criterion is in DIR/include and DIR/lib (default: $CRITERION_PREFIX, or what is installed)
+  --only PARTS      of facts,conformance,mutants,sanitizer (default: all, in this order)
+  --no-sanitizer    all but the sanitizer
+  --out DIR         where the results go (default: build/gpu-results)
+  --parallel N      so many suites at once under the sanitizer (default: 4)
+  --seconds N       begin nothing after N seconds (default: 500); the sanitizer gets what is left of them
+  --preset NAME     what to build (default: cuda; cuda-sim tries this script without a GPU)
+END
+}
+
+absolute() {
+  case $1 in
+  /*) say "$1" ;;
+  *) say "$start_folder/$1" ;;
+  esac
+}
+
+command="sh ci/gpu.sh $*"
+criterion=${CRITERION_PREFIX:-} parts=facts,conformance,mutants,sanitizer out=$PWD/build/gpu-results seconds=500
+preset=cuda parallel=4
+while [ $# -gt 0 ]; do
+  case $1 in
+  --no-sanitizer) parts=facts,conformance,mutants ;;
+  --help) usage && exit ;;
+  --criterion | --only | --out | --parallel | --seconds | --preset)
+    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    case $1 in
+    --criterion) criterion=$(absolute "$2") ;;
+    --only) parts=$2 ;;
+    --out) out=$(absolute "$2") ;;
+    --parallel) parallel=$2 ;;
+    --seconds) seconds=$2 ;;
+    --preset) preset=$2 ;;
+    esac
+    shift
+    ;;
+  *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+for part in $(say "$parts" | tr ',' ' '); do
+  case $part in
+  facts | conformance | mutants | sanitizer) ;;
+  *) usage >&2 && exit 2 ;;
+  esac
+done
+
+# -- the machine --
+
+gpu_field() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1; }
+
+gpu_name() {
+  found=$(gpu_field name)
+  [ -n "$found" ] || found=$(sed -n 's/^Model:[[:space:]]*//p' /proc/driver/nvidia/gpus/*/information 2>/dev/null | head -n 1)
+  say "$found"
+}
+
+driver_version() {
+  found=$(gpu_field driver_version)
+  [ -n "$found" ] || found=$(sed -n 's/^NVRM version:.*  \([0-9][0-9.]*\) .*/\1/p' /proc/driver/nvidia/version 2>/dev/null)
+  say "$found"
+}
+
+machine() {
+  say "$(uname -sm), $(getconf _NPROCESSORS_ONLN) x $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+}
+
+toolkit=$(cuda_toolkit)
+cuda_version() {
+  sed -n 's/^#define CUDART_VERSION  *\([0-9]*\)[0-9]\([0-9]\)[0-9].*/\1.\2/p' "$toolkit/include/cuda_runtime_api.h" 2>/dev/null
+}
+
+# -- the parts --
+
+bin=build/$preset/tests
+started=$(date +%s)
+left() { say $((seconds - $(date +%s) + started)); }
+jobs=1
+[ "$preset" = cuda ] || jobs=2
+
+# limited SECONDS COMMAND...: so that nothing hangs for ever.
+limited() {
+  limit=$1
+  [ "$limit" -le "$(left)" ] || limit=$(left)
+  [ "$limit" -gt 0 ] || limit=1
+  shift
+  timeout -k 10 "$limit" "$@"
+}
+
+close_part() { # NAME PASSED FAILED SKIPPED
+  say "$1: $2 passed, $3 failed, $4 skipped"
+  say "$1 $2 $3 $4 $(($(date +%s) - part_started))" >>"$out/counts"
+}
+
+# A test program, whose report says how many tests there were.
+run_suite() { # NAME SECONDS
+  status=0
+  limited "$2" "$bin/$1" --verbose=1 --color=never --short-filename --jobs "$jobs" --timeout 60 \
+    --xml="$out/$1.xml" --json="$out/$1.json" >"$out/$1.log" 2>&1 || status=$?
+  grep -E '^\[(FAIL|SKIP)\]' "$out/$1.log" || true
+  counts=$(sed -n 's/.*Synthesis: Tested: .*Passing: \([0-9]*\) .*Failing: \([0-9]*\) .*/\1 \2/p' "$out/$1.log")
+  p=${counts%% *} f=${counts##* }
+  : "${p:=0}" "${f:=0}"
+  if grep -Eq "$fixture_failures" "$out/$1.log"; then f=$((f + 1)); fi
+  # Stopped at its limit, crashed, or nothing ran.
+  if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$p" -eq 0 ]; }; then f=1; fi
+  [ "$f" -eq 0 ] || grep -E -A 4 '^\[----\] [^ ]+:[0-9]+: ' "$out/$1.log" | head -n 60 || true
+  [ "$status" -eq 0 ] || say "$1: exit status $status (124: stopped after its limit)"
+  close_part "$1" "$p" "$f" "$(grep -c '^\[SKIP\]' "$out/$1.log" || true)"
+}
+
+# In one stream contract: what tells the two apart is the library, not the driver.
+run_mutants() {
+  status=0
+  limited 240 sh tests/mutants/run.sh "$bin/mutants" "$backend" "$out/mutants" "$jobs" checked >"$out/mutants.log" 2>&1 || status=$?
+  sed '$d' "$out/mutants.log"
+  p=0 f=1 s=0
+  if [ "$status" -eq 0 ]; then read -r p f s <<END
+$(tail -n 1 "$out/mutants.log")
+END
+  else tail -n 1 "$out/mutants.log"; fi
+  close_part mutants "$p" "$f" "$s"
+}
+
+# The suites of the conformance program, the largest first.
+suites() {
+  "$bin/conformance" --list --color=never | sed -n 's/^\([a-z_]*\): \([0-9]*\) tests*.*/\2 \1/p' | sort -rn | cut -d ' ' -f 2
+}
+
+# memcheck PORT FILTER REPORT: the conformance program under the tool. Each worker of Criterion's is a process of its
+# own. Tests call the driver wrongly on purpose: its refusals are no errors here, accesses are.
+memcheck() {
+  limited 300 "$tool" --tool memcheck --target-processes all --require-cuda-init no --report-api-errors no --port "$1" \
+    "$bin/conformance" --filter "$2" --color=never --short-filename --jobs 1 --timeout 120 --json="$3"
+}
+
+# sanitize PORT SUITE...: one suite after the other; what came of each is in a file.
+sanitize() {
+  port=$1
+  shift
+  for suite in "$@"; do
+    log=$out/sanitizer/$suite.log status=0 verdict=FAIL
+    if [ "$(left)" -le 0 ]; then
+      say "FAIL not begun, the time was over" >"$out/sanitizer/$suite.result"
+      continue
+    fi
+    memcheck "$port" "$suite/*" "$out/sanitizer/$suite.json" >"$log" 2>&1 || status=$?
+    found=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" |
+      awk '{ errors += $1 } END { print errors + 0 " errors in " NR " summaries" }')
+    case $status:$found in
+    *" 0 summaries") ;; # it did not look
+    0:"0 errors in "*) verdict=ok ;;
+    esac
+    say "$verdict $found, exit status $status" >"$out/sanitizer/$suite.result"
+  done
+}
+
+run_sanitizer() {
+  tool=$(command -v compute-sanitizer || true)
+  [ -n "$tool" ] || tool=$toolkit/bin/compute-sanitizer
+  if [ ! -x "$tool" ]; then
+    say "there is no compute-sanitizer here"
+    close_part sanitizer 0 0 1
+    return
+  fi
+  mkdir -p "$out/sanitizer"
+  memcheck 49152 'last_close/comes_once__checked' "$out/sanitizer/probe.json" >"$out/sanitizer/probe.log" 2>&1 || true
+  if grep 'Device not supported' "$out/sanitizer/probe.log"; then
+    close_part sanitizer 0 0 1
+    return
+  fi
+  suites >"$out/sanitizer/suites"
+  alone=$(grep -x -e exhaustion -e runtimes "$out/sanitizer/suites" || true) # they look at the device's free memory
+  lane=0
+  while [ "$lane" -lt "$parallel" ]; do
+    # shellcheck disable=SC2046 # a list of words
+    sanitize $((49152 + 64 * lane)) $(grep -vx -e exhaustion -e runtimes "$out/sanitizer/suites" |
+      awk -v lane="$lane" -v lanes="$parallel" 'NR % lanes == lane') &
+    lane=$((lane + 1))
+  done
+  wait
+  # shellcheck disable=SC2086 # a list of words
+  sanitize 49152 $alone
+  p=0 f=0
+  while read -r suite; do
+    read -r verdict found <"$out/sanitizer/$suite.result"
+    say "  $verdict  $suite: $found"
+    if [ "$verdict" = ok ]; then
+      p=$((p + 1))
+    else
+      f=$((f + 1))
+      grep -E '^=========|^\[FAIL\]' "$out/sanitizer/$suite.log" | head -n 30 || true
+    fi
+  done <"$out/sanitizer/suites"
+  close_part sanitizer "$p" "$f" 0
+}
+
+# -- the summary --
+
+quoted() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
+
+summary() {
+  printf '{\n  "machine": %s,\n' "$(quoted "$(machine)")"
+  printf '  "gpu": %s,\n  "driver": %s,\n' "$(quoted "$(gpu_name)")" "$(quoted "$(driver_version)")"
+  printf '  "cuda": %s,\n  "preset": %s,\n' "$(quoted "$(cuda_version)")" "$(quoted "$preset")"
+  printf '  "commit": %s,\n' "$(quoted "$(git rev-parse HEAD 2>/dev/null || true)")"
+  printf '  "command": %s,\n  "date": "%s",\n  "parts": {' "$(quoted "$command")" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+  awk '{ printf "%s\n    \"%s\": {\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"seconds\": %d}",
+           (NR > 1 ? "," : ""), $1, $2, $3, $4, $5 }' "$out/counts"
+  printf '\n  },\n  "passed": %d,\n  "failed": %d,\n  "skipped": %d\n}\n' "$passed" "$failed" "$skipped"
+}
+
+leg gpu
+mkdir -p "$out"
+rm -rf "${out:?}/mutants" "${out:?}/sanitizer" "$out/summary.json"
+: >"$out/counts"
+for tool in cmake ninja cc timeout; do
+  have "$tool" || { say "gpu: $tool is missing" && exit 2; }
+done
+[ "$preset" != cuda ] || [ -n "$toolkit" ] || { say "gpu: there is no CUDA toolkit here" && exit 2; }
+[ "$preset" != cuda ] || has_gpu || { say "gpu: there is no NVIDIA GPU with a driver here" && exit 2; }
+
+set -- --preset "$preset" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+if [ -n "$toolkit" ]; then set -- "$@" -DCUDAToolkit_ROOT="$toolkit"; fi
+if [ -n "$criterion" ]; then
+  LD_LIBRARY_PATH=$criterion/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
+  set -- "$@" -DCRITERION_INCLUDE_DIR="$criterion/include" -DCRITERION_LIBRARY="$criterion/lib/libcriterion.so"
+fi
+quiet configure cmake "$@"
+quiet build cmake --build "build/$preset" --target facts conformance mutants
+backend=$(sed -n 's/^WARMPOOL_BACKEND:STRING=//p' "build/$preset/CMakeCache.txt")
+CUDA_DEVICE_MAX_CONNECTIONS=32
+export CUDA_DEVICE_MAX_CONNECTIONS
+[ "$preset" = cuda ] || export WARMPOOL_HOST_DEVICES=2
+
+for part in $(say "$parts" | tr ',' ' '); do
+  say "gpu: $part"
+  part_started=$(date +%s)
+  case $part in
+  facts) run_suite facts 120 ;;
+  conformance) run_suite conformance 240 ;;
+  mutants) run_mutants ;;
+  sanitizer) run_sanitizer ;;
+  esac
+done
+read -r passed failed skipped <<END
+$(awk '{ p += $2; f += $3; s += $4 } END { print p + 0, f + 0, s + 0 }' "$out/counts")
+END
+summary >"$out/summary.json"
+rm -f "$out/counts"
+say "gpu: results are in $out"
+leg=total
+finish

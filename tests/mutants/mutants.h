@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between mutants.c, which has the simple mutants, and pools.c, whose mutants keep books of their own. */
+#ifndef WARMPOOL_TESTS_MUTANTS_H
+#define WARMPOOL_TESTS_MUTANTS_H
+
+#include "warmpool/backend.h"
+
+/* The vtable that the mutants are made of. */
+extern const wp_backend *mutant_inner;
+
+/* Each replaces entries of its own. */
+void mutant_pool_not_made(wp_backend *backend);
+void mutant_pool_shared(wp_backend *backend);
+void mutant_threshold_forgotten(wp_backend *backend);
+void mutant_trim_frees_live(wp_backend *backend);
+void mutant_gives_nothing_back(wp_backend *backend);
+
+#endif
