@@ -45,6 +45,10 @@ static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream
       status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
     }
   }
+  if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
+    /* What the driver mapped before it found that it would not do; all else went before. */
+    (void)WP__VENDOR(device->runtime, pool_trim, device->pool, 0);
+  }
   if (status == WP_OK && !captured) (void)wp__counter_add(&device->driver_allocs, 1);
   return status;
 }

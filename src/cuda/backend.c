@@ -178,7 +178,9 @@ static wp_status pool_set_threshold(void *self, wp_pool pool, uint64_t bytes) {
 
 static wp_status pool_trim(void *self, wp_pool pool, uint64_t keep_bytes) {
   (void)self;
-  return CALL(cudaMemPoolTrimTo, pool, (size_t)keep_bytes);
+  /* Sizes near the highest wrap to 0 when the driver rounds them up, and then it keeps nothing. */
+  const uint64_t most = (uint64_t)1 << 62;
+  return CALL(cudaMemPoolTrimTo, pool, (size_t)(keep_bytes < most ? keep_bytes : most));
 }
 
 static wp_status pool_usage(void *self, wp_pool pool, wp_pool_usage *out) {

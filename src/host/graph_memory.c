@@ -18,6 +18,7 @@ struct wp__host_region {
   bool is_captured;             /* allocated, and not freed, by its graph */
   bool is_mapped;
   bool is_live;                       /* allocated, and not freed, by launches */
+  bool counts_as_used;                /* freed outside graphs: until a trim, or a launch that frees it */
   bool was_live, will_be_live;        /* a launch's account */
   struct wp__host_timeline *freed_on; /* where it was freed outside graphs, with a reference */
   uint64_t freed_at;
@@ -49,6 +50,7 @@ static void unmap(struct wp__host_region *region) {
   if (!region->is_mapped) return;
   wp__pages_decommit(region->address, region->bytes);
   region->is_mapped = false;
+  region->counts_as_used = false;
   memories[region->device].spare += region->bytes;
 }
 
@@ -115,7 +117,7 @@ static wp__host_graph_figures measure(const struct graph_memory *memory) {
       .reserved = memory->spare, .reserved_peak = memory->reserved_peak, .used_peak = memory->used_peak};
   for (const struct wp__host_region *region = memory->regions; region != NULL; region = region->next) {
     if (region->is_mapped) figures.reserved += region->bytes;
-    if (region->is_live || atomic_load(&region->launches) != 0) figures.used += region->bytes;
+    if (region->is_live || region->counts_as_used || atomic_load(&region->launches) != 0) figures.used += region->bytes;
   }
   return figures;
 }
@@ -186,6 +188,7 @@ bool wp__host_graph_memory_free(struct wp__host_timeline *timeline, void *memory
     region->freed_on = timeline;
     region->freed_at = wp__host_timeline_submit_free(timeline);
     region->is_live = false;
+    region->counts_as_used = true;
   }
   wp__mutex_unlock(&lock);
   return is_live;
@@ -236,7 +239,9 @@ void wp__host_graph_memory_finish(struct wp__host_graph *graph) {
 static void settle(const struct wp__host_graph *graph, bool is_launched) {
   for (size_t i = 0; i < graph->count; ++i) {
     struct wp__host_region *region = graph->nodes[i].region;
-    if (region != NULL) region->is_live = is_launched ? region->will_be_live : region->was_live;
+    if (region == NULL) continue;
+    region->is_live = is_launched ? region->will_be_live : region->was_live;
+    if (is_launched) region->counts_as_used = false;
   }
 }
 

@@ -224,4 +224,18 @@ Test(capture, of_another_stream_leaves_the_legacy_stream_alone) {
   rig_graph_destroy(graph);
 }
 
+/* Seen on an H200 with driver 580.159 and CUDA 13.0; relaxed mode does not help. */
+Test(capture, of_a_stream_is_invalidated_by_asking_who_the_stream_is) {
+  uint32_t capabilities = 0;
+  uint64_t identity;
+  int mode;
+  cr_assert_eq(driver->device_capabilities(driver->self, 0, &capabilities), WP_OK);
+  if ((capabilities & WP_CAP_STREAM_IDENTITY) == 0) return;
+  rig_capture_begin(stream, RIG_CAPTURE_RELAXED);
+  cr_assert_eq(driver->capture_relax(driver->self, &mode), WP_OK);
+  cr_expect_eq(driver->stream_identity(driver->self, stream, &identity), WP_ERROR_CAPTURING);
+  cr_assert_eq(driver->capture_restore(driver->self, mode), WP_OK);
+  cr_expect_null(rig_capture_end(stream));
+}
+
 #endif

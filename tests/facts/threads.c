@@ -26,12 +26,12 @@ static void run_thread(void *(*body)(void *argument), void *argument) {
   cr_assert_eq(pthread_join(thread, NULL), 0);
 }
 
-/* Both return with the thread's stream stalled. */
+/* Both return with the thread's stream busy. No hold: a driver may wait for the stream when the thread ends. */
 static void *leave_event(void *argument) {
   (void)argument;
   rig_device_set(0);
   memory = allocate(pool, BYTES, WP_STREAM_PER_THREAD);
-  hold = rig_hold_stream(WP_STREAM_PER_THREAD);
+  rig_busy(WP_STREAM_PER_THREAD, 50);
   event = record(WP_STREAM_PER_THREAD);
   return NULL;
 }
@@ -66,7 +66,6 @@ Test(threads, a_threads_own_stream_is_ordered_after_the_legacy_stream) {
 Test(threads, another_threads_own_stream_is_another_stream) {
   rig_hold *own = rig_hold_stream(WP_STREAM_PER_THREAD);
   run_thread(leave_event, NULL);
-  rig_release(hold);
   await_by_query(event);
   rig_release(own);
 }
@@ -74,12 +73,8 @@ Test(threads, another_threads_own_stream_is_another_stream) {
 /* C15 */
 Test(threads, an_event_of_a_thread_outlives_it_and_vouches_for_its_memory) {
   run_thread(leave_event, NULL);
-  cr_expect_not(is_complete(event));
   wait_for(stream, event);
   release(memory, stream);
-  trim(pool);
-  cr_expect_eq(reserved(pool), BYTES);
-  rig_release(hold);
   synchronize(stream);
   trim(pool);
   cr_expect_eq(reserved(pool), 0);
@@ -91,8 +86,6 @@ Test(threads, the_handle_names_a_new_stream_in_a_threads_destructors) {
   await_by_query(record(WP_STREAM_PER_THREAD));
   cr_assert_eq(pthread_key_create(&key, record_at_end), 0);
   run_thread(leave_event_at_end, &key);
-  cr_expect_not(is_complete(event));
   cr_expect(is_complete(event_at_end));
-  rig_release(hold);
   await_by_query(event);
 }

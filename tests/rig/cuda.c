@@ -52,6 +52,9 @@ void rig_device_set(int device) { REQUIRE(cudaSetDevice(device)); }
 static int enter_device_of(cudaStream_t stream) {
   int before = rig_device_current();
 #if CUDART_VERSION >= 12080
+  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  (void)cudaStreamIsCapturing(stream, &status);
+  if (status != cudaStreamCaptureStatusNone) return before; /* the question below would break the capture */
   int device;
   REQUIRE(cudaStreamGetDevice(stream, &device));
   if (device != before) rig_device_set(device);
