@@ -217,7 +217,7 @@ summary() {
   printf '{\n  "machine": %s,\n' "$(quoted "$(machine)")"
   printf '  "gpu": %s,\n  "driver": %s,\n' "$(quoted "$(gpu_name)")" "$(quoted "$(driver_version)")"
   printf '  "cuda": %s,\n  "preset": %s,\n' "$(quoted "$(cuda_version)")" "$(quoted "$preset")"
-  printf '  "commit": %s,\n' "$(quoted "$(git rev-parse HEAD 2>/dev/null || true)")"
+  printf '  "commit": %s,\n' "$(quoted "$(git rev-parse --verify --quiet HEAD 2>/dev/null || true)")"
   printf '  "command": %s,\n  "date": "%s",\n  "parts": {' "$(quoted "$command")" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
   awk '{ printf "%s\n    \"%s\": {\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"seconds\": %d}",
            (NR > 1 ? "," : ""), $1, $2, $3, $4, $5 }' "$out/counts"
@@ -253,7 +253,7 @@ for part in $(say "$parts" | tr ',' ' '); do
   part_started=$(date +%s)
   case $part in
   facts) run_suite facts 120 ;;
-  conformance) run_suite conformance 240 ;;
+  conformance) run_suite conformance 300 ;;
   mutants) run_mutants ;;
   sanitizer) run_sanitizer ;;
   esac
