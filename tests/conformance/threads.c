@@ -43,7 +43,7 @@ static void *visit_own_stream(void *argument) {
   visit->live = take(visit->delegate, granule(), WP_STREAM_PER_THREAD);
   rig_fill(WP_STREAM_PER_THREAD, visit->live, 0x21, MIB);
   rig_stream_synchronize(WP_STREAM_PER_THREAD); /* another stream reads it */
-  rig_busy(WP_STREAM_PER_THREAD, 100);          /* no hold: a driver may wait for the stream when the thread ends */
+  rig_busy(WP_STREAM_PER_THREAD, 100);          /* no hold: rig/cuda.c says why */
   give(memory, WP_STREAM_PER_THREAD);
   if (visit->retires) OK(wp_stream_retire(runtime, 0, WP_STREAM_PER_THREAD));
   return NULL;

@@ -26,7 +26,7 @@ static void run_thread(void *(*body)(void *argument), void *argument) {
   cr_assert_eq(pthread_join(thread, NULL), 0);
 }
 
-/* Both return with the thread's stream busy. No hold: a driver may wait for the stream when the thread ends. */
+/* Both return with the thread's stream busy. No hold: rig/cuda.c says why. */
 static void *leave_event(void *argument) {
   (void)argument;
   rig_device_set(0);

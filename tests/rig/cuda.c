@@ -170,26 +170,18 @@ void rig_release(rig_hold *hold) {
   free(hold);
 }
 
-struct timer {
-  rig_hold *hold;
-  struct timespec time;
-};
-
-static void *run_timer(void *argument) {
-  struct timer timer = *(struct timer *)argument;
+static void sleep_for(void *argument) {
+  struct timespec time = *(struct timespec *)argument;
   free(argument);
-  (void)nanosleep(&timer.time, NULL);
-  rig_release(timer.hold);
-  return NULL;
+  (void)nanosleep(&time, NULL);
 }
 
+/* No hold with a timer: a thread that has pool memory on its own stream, and ends while that stands at such a wait,
+ * never ends (driver 580.159). Functions on the host run one after the other, which does no harm here, for they end. */
 void rig_busy(wp_stream stream, unsigned milliseconds) {
-  struct timer *timer = allocate(sizeof *timer);
-  pthread_t thread;
-  timer->hold = rig_hold_stream(stream);
-  timer->time = (struct timespec){milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
-  if (pthread_create(&thread, NULL, run_timer, timer) != 0) die("pthread_create", "no more threads");
-  (void)pthread_detach(thread);
+  struct timespec *time = allocate(sizeof *time);
+  *time = (struct timespec){milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+  REQUIRE(cudaLaunchHostFunc(stream, sleep_for, time));
 }
 
 /* -- work -- */
