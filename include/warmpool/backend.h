@@ -167,8 +167,8 @@ typedef struct wp_backend {
   wp_status (*pool_destroy)(void *self, wp_pool pool);
   /* The most bytes the pool keeps when a synchronisation lets it give memory back. */
   wp_status (*pool_set_threshold)(void *self, wp_pool pool, uint64_t bytes);
-  /* Gives idle memory back until at most `keep_bytes` are reserved, or until what is left is in use or was freed by
-   * work that no synchronisation has seen the end of. Succeeds where nothing can go. */
+  /* Gives idle memory back until about `keep_bytes` are reserved (in steps of the driver's own), or until what is left
+   * is in use or was freed by work that no synchronisation has seen the end of. Succeeds where nothing can go. */
   wp_status (*pool_trim)(void *self, wp_pool pool, uint64_t keep_bytes);
   wp_status (*pool_usage)(void *self, wp_pool pool, wp_pool_usage *out);
   /* Sets the driver's high-water marks of the pool to their lowest. */

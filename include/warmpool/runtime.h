@@ -102,12 +102,12 @@ WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
 WP_API wp_status wp_runtime_default(wp_runtime **out);
 
 /*
- * Gives idle memory of a device (an ordinal, WP_DEVICE_CURRENT or WP_DEVICE_ALL) back until at most `keep_bytes` idle
- * bytes are left on each; live blocks are untouched. Delegates may be open. A device the runtime has not used is
- * left alone. `report` may be NULL; it is filled on WP_OK and WP_PENDING.
- * Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees running on other threads: pending_bytes wait for
- * work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were
- * trimmed all the same).
+ * Gives idle memory of a device (an ordinal, WP_DEVICE_CURRENT or WP_DEVICE_ALL) back until about `keep_bytes` idle
+ * bytes are left on each: the driver maps and unmaps in steps of its own, and may stop within one of them on either
+ * side. Live blocks are untouched. Delegates may be open. A device the runtime has not used is left alone. `report` may
+ * be NULL; it is filled on WP_OK and WP_PENDING. Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees
+ * running on other threads: pending_bytes wait for work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE;
+ * WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were trimmed all the same).
  */
 WP_API wp_status wp_trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report);
 

@@ -103,6 +103,11 @@ static wp_status trim_graphs(wp__device *device, wp_release_report *report, uint
   return status;
 }
 
+/* The driver counts live blocks as kept, too; the caller means idle bytes. */
+static uint64_t with_live(uint64_t keep_bytes, const wp_pool_usage *usage) {
+  return keep_bytes > UINT64_MAX - usage->used ? UINT64_MAX : keep_bytes + usage->used;
+}
+
 static void count_trim(wp__device *device, const wp_pool_usage *before, const wp_pool_usage *after) {
   (void)wp__counter_add(&device->trims, 1);
   if (before->reserved > after->reserved) {
@@ -131,7 +136,8 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   status = wp__both(status, observe_all(device, wait, &waited_ns));
   status = wp__both(status, wp__home_collect(device, wait, &waited_ns));
   status = wp__both(status, wp__home_synchronize(device));
-  status = wp__both(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_bytes));
+  uint64_t keep_reserved = keep_bytes > 0 ? with_live(keep_bytes, &before) : 0;
+  status = wp__both(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_reserved));
   status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
   status = wp__both(status, trim_graphs(device, report, &graph_idle));
   wp__scope_leave(&scope);

@@ -240,7 +240,8 @@ BOTH_CONTRACTS(pending, bytes_are_reported_by_a_trim_that_does_not_wait) {
   rig_release(hold);
   OK(wp_trim(runtime, 0, 0, WP_WAIT, &report));
   cr_expect_eq(report.pending_bytes, 0);
-  cr_expect_eq(report.reserved_after, granule());
+  cr_expect_geq(report.reserved_after, granule());
+  cr_expect_leq(report.reserved_after, 2 * granule()); /* the live block may lie across two mappings */
   give(live, WP_STREAM_LEGACY);
   (void)last_close(delegate, WP_OK);
   end_stream(0, stream);

@@ -301,3 +301,16 @@ WORLD_TEST(release, exhaustion_tells_the_figures_and_leaves_nothing_behind, star
   expect(WP_OK, wp_free(world.runtime, small, world.s));
   expect(WP_OK, wp_free(world.runtime, live, world.s));
 }
+
+WORLD_TEST(release, what_is_live_does_not_use_up_what_a_trim_keeps, start) {
+  void *live = world_alloc(&world, 4 * MIB, world.s);
+  void *one = world_alloc(&world, MIB, world.s), *two = world_alloc(&world, MIB, world.s);
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  expect(WP_OK, wp_free(world.runtime, one, world.s));
+  expect(WP_OK, wp_free(world.runtime, two, world.s));
+  expect(WP_OK, wp_trim(world.runtime, 0, MIB, WP_WAIT, &report));
+  cr_assert_eq(report.reserved_after, 5 * MIB);
+  expect(WP_OK, wp_trim(world.runtime, 0, UINT64_MAX, WP_WAIT, &report));
+  cr_assert_eq(report.reserved_after, 5 * MIB);
+  expect(WP_OK, wp_free(world.runtime, live, world.s));
+}
