@@ -333,7 +333,6 @@ Test(failures, every_host_allocation_may_fail_declared, .timeout = 60) {
 }
 
 /* -- the first use of a runtime: nothing of it is there yet -- */
-
 static bool try_first_use(int n, bool of_host) {
   wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
   wp_runtime *runtime = NULL;
@@ -369,7 +368,6 @@ Test(failures, first_open_may_run_out_of_host_memory_at_every_step, .timeout = 6
 }
 
 /* -- the end of a runtime: it goes whatever the driver says -- */
-
 static bool try_destroy(int n, wp_wait wait) {
   struct trial trial = {0};
   world_options.release_wait = wait;
