@@ -69,7 +69,9 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  *
  * On a capturing stream only a block allocated in that capture can be freed; the free becomes part of the graph. A
  * block allocated in a capture and not freed there is freed on another stream, or after the capture, as often as
- * launches of the graph have allocated it anew. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
+ * launches of the graph have allocated it anew.
+ *
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
  * (not a block of this runtime, or freed already: of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE;
  * WP_ERROR_CAPTURING (a block from outside on a capturing stream, or other streams were named; the legacy stream while
  * a stream it waits for is being captured; or a driver that frees nothing meanwhile: free after the capture);
@@ -87,9 +89,9 @@ WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 WP_API wp_status wp_free_after(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count);
 
 /*
- * Says that work submitted to `stream` before this call uses the block, so that the coming free waits for that. Call it
- * after the last such submission; a later note for the same stream replaces the earlier one. May run beside other
- * notes for the same block.
+ * Says that work submitted to `stream` before this call uses the live block, so that the coming free waits for that.
+ * Call it after the last such submission; a later note for the same stream replaces the earlier one. May run beside
+ * other notes for the same block.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_INVALID_POINTER; WP_ERROR_OUT_OF_HOST_MEMORY;
  * WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (the stream is being captured); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */

@@ -35,15 +35,15 @@ static wp_status reclaim_and_ask(wp__device *device, size_t bytes, wp_stream str
   return ask_driver(device, bytes, stream, out);
 }
 
-/* `captured`: the stream is being captured, and so nothing is waited for. */
+/* `captured`: the stream is being captured, and so nothing is trimmed or waited for. */
 static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, bool captured, void **out) {
-  wp_oom_policy policy = device->runtime->options.oom_policy;
+  wp_oom_policy policy = captured ? WP_OOM_FAIL : device->runtime->options.oom_policy;
   wp_status status = ask_driver(device, bytes, stream, out);
   if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
     status = reclaim_and_ask(device, bytes, stream, WP_NO_WAIT, out);
-    if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT && !captured) {
-      status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
-    }
+  }
+  if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT) {
+    status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
   }
   if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
     /* What the driver mapped before it found that it would not do; all else went before. */
