@@ -128,7 +128,7 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   wp_pool_usage before = {0, 0}, after = {0, 0};
   wp_runtime *runtime = device->runtime;
   int ordinal = device->ordinal;
-  uint64_t waited_ns = 0, graph_idle = 0;
+  uint64_t waited_ns = 0, graph_idle = 0, keep_reserved = 0;
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status != WP_OK) return status;
   /* First, for a synchronisation may itself let the driver give memory back. */
@@ -136,7 +136,10 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   status = wp__both(status, observe_all(device, wait, &waited_ns));
   status = wp__both(status, wp__home_collect(device, wait, &waited_ns));
   status = wp__both(status, wp__home_synchronize(device));
-  uint64_t keep_reserved = keep_bytes > 0 ? with_live(keep_bytes, &before) : 0;
+  if (keep_bytes > 0) { /* asked anew: until now parked blocks counted as used */
+    status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
+    keep_reserved = with_live(keep_bytes, &after);
+  }
   status = wp__both(status, WP__CALL(runtime, ordinal, pool_trim, device->pool, keep_reserved));
   status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
   status = wp__both(status, trim_graphs(device, report, &graph_idle));

@@ -314,3 +314,14 @@ WORLD_TEST(release, what_is_live_does_not_use_up_what_a_trim_keeps, start) {
   cr_assert_eq(report.reserved_after, 5 * MIB);
   expect(WP_OK, wp_free(world.runtime, live, world.s));
 }
+
+WORLD_TEST(release, what_was_parked_does_not_add_to_what_a_trim_keeps, start) {
+  void *one = world_alloc(&world, MIB, world.s), *parked = world_alloc(&world, 2 * MIB, world.s);
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_note_use(world.runtime, parked, world.t));
+  expect(WP_OK, wp_free(world.runtime, parked, world.s));
+  expect(WP_OK, wp_free(world.runtime, one, world.s));
+  expect(WP_OK, wp_trim(world.runtime, 0, MIB, WP_WAIT, &report));
+  cr_assert_leq(report.reserved_after, MIB);
+}
