@@ -151,7 +151,7 @@ static wp_status destroy_events(wp__device *device) {
     wp__stream *stream = atomic_load(&device->streams.buckets[i]);
     for (; stream != NULL; stream = stream->next) {
       status = wp__both(status, destroy_event(device, stream->event));
-      status = wp__both(status, destroy_event(device, stream->spare));
+      status = wp__both(status, destroy_event(device, atomic_load(&stream->spare)));
     }
   }
   while (device->events_cached > 0) {

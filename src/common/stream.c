@@ -183,34 +183,17 @@ wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, co
 
 /* -- events: each is out, in the place of `event`, or spare -- */
 
-static wp_event take_spare(wp__stream *stream) {
-  wp__mutex_lock(&stream->lock);
-  wp_event event = stream->spare;
-  stream->spare = NULL;
-  wp__mutex_unlock(&stream->lock);
-  return event;
-}
-
-/* With the stream's lock. NULL, or an event that there is no use for here. */
-static wp_event keep_spare(wp__stream *stream, wp_event event) {
-  if (event == NULL || stream->spare != NULL) return event;
-  stream->spare = event;
-  return NULL;
-}
+static wp_event take_spare(wp__stream *stream) { return atomic_exchange(&stream->spare, NULL); }
 
 static void put_back(wp__device *device, wp__stream *stream, wp_event event) {
-  wp__mutex_lock(&stream->lock);
-  wp_event rest = keep_spare(stream, event);
-  wp__mutex_unlock(&stream->lock);
-  if (rest != NULL) wp__event_put(device, rest);
+  wp_event none = NULL;
+  if (event == NULL || atomic_compare_exchange_strong(&stream->spare, &none, event)) return;
+  wp__event_put(device, event); /* it has one */
 }
 
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream) {
-  wp__mutex_lock(&stream->lock);
-  bool has_spare = stream->spare != NULL;
-  wp__mutex_unlock(&stream->lock);
-  if (has_spare) return WP_OK;
   wp_event event;
+  if (atomic_load_explicit(&stream->spare, memory_order_relaxed) != NULL) return WP_OK;
   wp_status status = wp__event_get(device, &event);
   if (status == WP_OK) put_back(device, stream, event);
   return status;
@@ -225,9 +208,8 @@ static void publish(wp__device *device, wp__stream *stream, wp_event event, uint
     event = old;
     wp__counter_raise(&stream->recorded, freed);
   }
-  wp_event rest = keep_spare(stream, event);
   wp__mutex_unlock(&stream->lock);
-  if (rest != NULL) wp__event_put(device, rest);
+  put_back(device, stream, event);
 }
 
 bool wp__stream_take_event(wp__stream *stream, wp_wait wait, wp_event *event, uint64_t *recorded) {
@@ -251,10 +233,9 @@ void wp__stream_give_event(wp__device *device, wp__stream *stream, wp_event even
     stream->event = event;
     event = NULL;
   }
-  wp_event rest = keep_spare(stream, event);
   wp__cond_broadcast(&stream->returned);
   wp__mutex_unlock(&stream->lock);
-  if (rest != NULL) wp__event_put(device, rest);
+  put_back(device, stream, event);
 }
 
 static wp_status record_now(wp__device *device, wp__stream *stream) {

@@ -38,11 +38,12 @@ struct wp__stream {
   atomic_uint unrecorded; /* frees since the last record */
   atomic_uint recorders;  /* releases that may be recording on the stream right now */
 
+  _Atomic(wp_event) spare; /* stands for nothing; who takes it out has it alone */
+
   wp__mutex lock; /* what follows, and changes of `recorded` */
   wp__cond returned;
   bool observing; /* a thread has taken the event out */
   wp_event event; /* stands for the frees up to `recorded`; NULL: nothing is recorded, or it is taken out */
-  wp_event spare; /* stands for nothing */
 };
 typedef struct wp__stream wp__stream;
 
