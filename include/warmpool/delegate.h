@@ -91,7 +91,7 @@ WP_API wp_status wp_free_after(wp_runtime *runtime, void *ptr, const wp_stream *
 /*
  * Says that work submitted to `stream` before this call uses the live block, so that the coming free waits for that.
  * Call it after the last such submission; a later note for the same stream replaces the earlier one. May run beside
- * other notes for the same block.
+ * other notes for the same block. Each stream so named costs an event until the block is freed.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_INVALID_POINTER; WP_ERROR_OUT_OF_HOST_MEMORY;
  * WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (the stream is being captured); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */

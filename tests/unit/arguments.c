@@ -64,6 +64,9 @@ Test(options, values_out_of_range_are_named) {
   options.release_wait = WP_WAIT;
   options.oom_policy = (wp_oom_policy)3;
   refuse("oom_policy", wp_runtime_create(&options, &runtime));
+  options.oom_policy = WP_OOM_FAIL;
+  options.graph_trim = (wp_graph_trim)2;
+  refuse("graph_trim", wp_runtime_create(&options, &runtime));
   cr_assert_null(runtime);
 }
 
@@ -75,7 +78,8 @@ Test(options, the_default_runtime_reads_the_environment) {
                                          {"WARMPOOL_LIMIT_BYTES", "-1"},
                                          {"WARMPOOL_KEEP_BYTES", "1Mi"},
                                          {"WARMPOOL_KEEP_BYTES", "99999999999999999999"},
-                                         {"WARMPOOL_KEEP_BYTES", "99999999999T"}};
+                                         {"WARMPOOL_KEEP_BYTES", "99999999999T"},
+                                         {"WARMPOOL_GRAPH_TRIM", "always"}};
   wp_runtime *runtime = NULL, *again = NULL;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     cr_assert_eq(setenv(wrong[i][0], wrong[i][1], 1), 0);
@@ -86,6 +90,7 @@ Test(options, the_default_runtime_reads_the_environment) {
   (void)setenv("WARMPOOL_STREAMS", "declared", 1);
   (void)setenv("WARMPOOL_RELEASE_WAIT", "no-wait", 1);
   (void)setenv("WARMPOOL_OOM", "reclaim", 1);
+  (void)setenv("WARMPOOL_GRAPH_TRIM", "never", 1);
   (void)setenv("WARMPOOL_RELEASE_THRESHOLD", "2G", 1);
   (void)setenv("WARMPOOL_LIMIT_BYTES", "3M", 1);
   (void)setenv("WARMPOOL_KEEP_BYTES", "12345", 1);
@@ -93,6 +98,7 @@ Test(options, the_default_runtime_reads_the_environment) {
   cr_assert_eq(runtime->options.stream_contract, WP_STREAMS_DECLARED);
   cr_assert_eq(runtime->options.release_wait, WP_NO_WAIT);
   cr_assert_eq(runtime->options.oom_policy, WP_OOM_RECLAIM);
+  cr_assert_eq(runtime->options.graph_trim, WP_GRAPH_TRIM_NEVER);
   cr_assert_eq(runtime->options.release_threshold, (uint64_t)2 << 30);
   cr_assert_eq(runtime->options.limit_bytes, (uint64_t)3 << 20);
   cr_assert_eq(runtime->options.keep_bytes, 12345);
