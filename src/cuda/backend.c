@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "entry.h"
 
 /* -- devices -- */
 
@@ -53,7 +54,7 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
 static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
   enum cudaStreamCaptureStatus found;
-  cudaError_t error = cudaStreamIsCapturing(stream, &found);
+  cudaError_t error = wp__cuda_is_capturing(stream, &found);
   if (error == cudaErrorStreamCaptureImplicit) {
     (void)cudaGetLastError(); /* an answer, not a failure */
     *out = WP_CAPTURE_IMPLICIT;
@@ -68,7 +69,7 @@ static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   (void)self;
 #if CUDART_VERSION >= 12000
   unsigned long long identity;
-  wp_status status = CALL(cudaStreamGetId, stream, &identity);
+  wp_status status = wp__cuda_finish(wp__cuda_stream_id(stream, &identity), "cudaStreamGetId");
   if (status == WP_OK) *out = identity;
   return status;
 #else
@@ -235,7 +236,7 @@ static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
 /* -- capture mode -- */
 
 static wp_status exchange_mode(enum cudaStreamCaptureMode mode, int *previous) {
-  wp_status status = CALL(cudaThreadExchangeStreamCaptureMode, &mode);
+  wp_status status = wp__cuda_finish(wp__cuda_exchange_mode(&mode), "cudaThreadExchangeStreamCaptureMode");
   if (status == WP_OK) *previous = (int)mode;
   return status;
 }

@@ -54,7 +54,14 @@ static cudaError_t error_of(wp__host_result result) {
   return cudaErrorUnknown;
 }
 
-cudaError_t sim_finish(wp__host_result result) { return sim_fail(error_of(result)); }
+static _Thread_local bool has_context;
+
+bool sim_has_context(void) { return has_context; }
+
+cudaError_t sim_finish(wp__host_result result) {
+  if (result == WP__HOST_SUCCESS) has_context = true;
+  return sim_fail(error_of(result));
+}
 
 cudaError_t cudaGetLastError(void) {
   cudaError_t error = slot;

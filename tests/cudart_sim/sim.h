@@ -15,7 +15,17 @@
 cudaError_t sim_finish(wp__host_result result);
 cudaError_t sim_fail(cudaError_t error);
 
-/* The driver's function of that name, or NULL. */
+/* Whether the runtime has given the calling thread a context: its first call that succeeds does. */
+bool sim_has_context(void);
+
+/* The driver's function of that name, or NULL. What it answers does not go into the runtime's slot. */
 void *sim_driver_function(const char *name);
+enum {
+  SIM_DRIVER_SUCCESS = 0,
+  SIM_DRIVER_INVALID_VALUE = 1,
+  SIM_DRIVER_INVALID_CONTEXT = 201,
+  SIM_DRIVER_UNKNOWN = 999
+};
+int sim_stream_wait_value_32(cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags);
 
 #endif

@@ -59,7 +59,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 
 /* -- the driver's wait for a word: greater or equal by signed difference, or equal -- */
 
-enum { WAIT_VALUE_GEQ = 0, WAIT_VALUE_EQ = 1, DRIVER_SUCCESS = 0, DRIVER_INVALID_VALUE = 1, DRIVER_UNKNOWN = 999 };
+enum { WAIT_VALUE_GEQ = 0, WAIT_VALUE_EQ = 1 };
 
 static bool has_arrived(const struct work *work) {
   uint32_t found = atomic_load(work->word);
@@ -71,17 +71,10 @@ static void await_word(void *argument) {
   while (!has_arrived(argument)) (void)nanosleep(&pause, NULL);
 }
 
-static int stream_wait_value_32(cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags) {
-  if (address == 0 || address % sizeof value != 0 || flags > WAIT_VALUE_EQ) return DRIVER_INVALID_VALUE;
+int sim_stream_wait_value_32(cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags) {
+  if (address == 0 || address % sizeof value != 0 || flags > WAIT_VALUE_EQ) return SIM_DRIVER_INVALID_VALUE;
   struct work work = {.word = (_Atomic uint32_t *)(uintptr_t)address, .value = value, .flags = flags};
   wp__host_result result = submit(stream, await_word, &work);
-  if (result == WP__HOST_SUCCESS) return DRIVER_SUCCESS;
-  return result == WP__HOST_INVALID_VALUE ? DRIVER_INVALID_VALUE : DRIVER_UNKNOWN;
-}
-
-void *sim_driver_function(const char *name) {
-  int (*function)(cudaStream_t, unsigned long long, uint32_t, unsigned) = stream_wait_value_32;
-  void *out = NULL;
-  if (strcmp(name, "cuStreamWaitValue32") == 0) (void)memcpy(&out, &function, sizeof out);
-  return out;
+  if (result == WP__HOST_SUCCESS) return SIM_DRIVER_SUCCESS;
+  return result == WP__HOST_INVALID_VALUE ? SIM_DRIVER_INVALID_VALUE : SIM_DRIVER_UNKNOWN;
 }
