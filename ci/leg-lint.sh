@@ -16,9 +16,9 @@ formatted() { sources '*.[ch]' '*.cpp' | xargs clang-format --dry-run -Werror; }
 
 tidy() {
   tidy=0
-  find src -name '*.c' ! -path 'src/cuda/*' -print0 |
+  find src bench tools -name '*.c' ! -path 'src/cuda/*' ! -name vendor_cuda.c -print0 |
     xargs -0 -n 1 -P 2 clang-tidy -p build/lint --quiet >"$logs/lint-tidy.log" 2>"$logs/lint-tidy.err" || tidy=1
-  find src/cuda -name '*.c' -print0 |
+  find src/cuda bench/vendor_cuda.c -name '*.c' -print0 |
     xargs -0 -n 1 -P 2 clang-tidy -p build/lint-cuda --quiet >>"$logs/lint-tidy.log" 2>>"$logs/lint-tidy.err" || tidy=1
   grep -v ' warnings\{0,1\} generated\.$' "$logs/lint-tidy.err" || true
   cat "$logs/lint-tidy.log"
@@ -30,7 +30,7 @@ show_warnings() { grep -h ' warning: ' "$logs/lint-tidy.log" | sort -u || true; 
 
 cppchecked() {
   cppcheck --quiet -j 2 --enable=warning,performance,portability --std=c11 --error-exitcode=1 --inline-suppr \
-    --suppress=missingIncludeSystem -I include -I build/lint/include -I src/common -I src/host src
+    --suppress=missingIncludeSystem -I include -I build/lint/include -I src/common -I src/host -I bench src bench tools
 }
 
 spelled() { codespell --skip './.git,./build,./out,./.cache,./LICENSE,./LICENSES' .; }

@@ -23,6 +23,7 @@ endif()
 
 option(WARMPOOL_TESTS "Build the tests (needs Criterion)" ${PROJECT_IS_TOP_LEVEL})
 option(WARMPOOL_EXAMPLES "Build the programs in examples/" ${PROJECT_IS_TOP_LEVEL})
+option(WARMPOOL_TOOLS "Build the command line tool, with the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WARMPOOL_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(WARMPOOL_WERROR "Warnings are errors" OFF)
 option(WARMPOOL_COVERAGE "Count which lines run (gcov)" OFF)

@@ -2,6 +2,9 @@
 /* Devices, memory of the host's, and the driver's functions. */
 #include "sim.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define DRIVER_VERSION CUDART_VERSION
 
 cudaError_t cudaGetDeviceCount(int *count) { return sim_finish(wp__host_device_count(count)); }
@@ -35,6 +38,18 @@ static cudaError_t put_version(int *out) {
 
 cudaError_t cudaRuntimeGetVersion(int *version) { return put_version(version); }
 cudaError_t cudaDriverGetVersion(int *version) { return put_version(version); }
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device) {
+  int count;
+  wp__host_result result = wp__host_device_count(&count);
+  if (result != WP__HOST_SUCCESS) return sim_finish(result);
+  if (out == NULL || device < 0 || device >= count) {
+    return sim_fail(out == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+  }
+  (void)memset(out, 0, sizeof *out);
+  (void)snprintf(out->name, sizeof out->name, "stand-in, device %d", device);
+  return sim_finish(WP__HOST_SUCCESS);
+}
 
 /* -- memory of the host's that devices see at the same address -- */
 

@@ -98,6 +98,7 @@ PROTOTYPE(cudaGetDriverEntryPointByVersion, cudaError_t, const char *, void **, 
 #endif
 PROTOTYPE(cudaGetDeviceCount, cudaError_t, int *);
 PROTOTYPE(cudaGetDevice, cudaError_t, int *);
+PROTOTYPE(cudaGetDeviceProperties, cudaError_t, struct cudaDeviceProp *, int);
 PROTOTYPE(cudaSetDevice, cudaError_t, int);
 PROTOTYPE(cudaDeviceSynchronize, cudaError_t, void);
 PROTOTYPE(cudaMemGetInfo, cudaError_t, size_t *, size_t *);

@@ -129,6 +129,11 @@ struct cudaMemPoolProps {
   unsigned char reserved[54];
 };
 
+/* NVIDIA's has more in it. */
+struct cudaDeviceProp {
+  char name[256];
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -145,6 +150,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsig
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one allocation and its free cost, with the stream synchronised after each pair and without. */
+#include "cases.h"
+
+enum { SYNC_PAIRS = 1, FREE_PAIRS = 64, SAMPLES_A_ROUND = 40, COLD_SAMPLES_A_ROUND = 5 };
+
+struct shape {
+  size_t bytes;
+  bool sync;
+};
+
+static void pairs(const bench_way *way, const struct shape *shape, wp_stream stream, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    bench_give(way, bench_take(way, shape->bytes, stream), stream);
+    if (shape->sync) bench_synchronize(way, stream);
+  }
+}
+
+static unsigned samples_a_round(const bench_way *way) {
+  return way->mode == BENCH_COLD ? COLD_SAMPLES_A_ROUND : SAMPLES_A_ROUND;
+}
+
+/* One turn of a way. Its first sample is dropped: it warms up, and pays for the turn before. */
+static void turn(const bench_way *way, const struct shape *shape, wp_stream stream, bench_samples *samples) {
+  unsigned count = shape->sync ? SYNC_PAIRS : FREE_PAIRS;
+  for (unsigned i = 0; i <= samples_a_round(way); i++) {
+    uint64_t start = bench_now();
+    pairs(way, shape, stream, count);
+    uint64_t end = bench_now();
+    if (i > 0) bench_add(samples, (double)(end - start) / count);
+  }
+  bench_synchronize(way, stream);
+}
+
+/* What the driver is asked for in as many pairs, after the first. */
+static void count_pairs(bench_run *run, bench_mode mode, const struct shape *shape, wp_stream stream,
+                        bench_result *result) {
+  bench_way way;
+  if (!bench_open(&way, mode, bench_counting(), run)) return;
+  pairs(&way, shape, stream, 1);
+  bench_counts before = bench_counted();
+  result->operations = result->samples < 200 ? result->samples : 200;
+  pairs(&way, shape, stream, (unsigned)result->operations);
+  bench_counts after = bench_counted();
+  bench_synchronize(&way, stream);
+  bench_close(&way, NULL);
+  result->driver_allocs = after.allocs - before.allocs;
+  result->driver_frees = after.frees - before.frees;
+  result->extra[0] = (bench_extra){"calls_per_pair", (double)(after.calls - before.calls) / (double)result->operations};
+}
+
+static void measure(bench_run *run, const struct shape *shape, wp_stream stream) {
+  static const bench_mode modes[] = {BENCH_COLD, BENCH_DRIVER, BENCH_DELEGATE, BENCH_DELEGATE_CHECKED};
+  bench_way ways[BENCH_COUNT(modes)];
+  bench_samples samples[BENCH_COUNT(modes)] = {{NULL, 0, 0}};
+  for (size_t i = 0; i < BENCH_COUNT(modes); i++) (void)bench_open(&ways[i], modes[i], wp_backend_builtin(), run);
+  for (unsigned round = 0; round < run->rounds; round++) {
+    for (size_t i = 0; i < BENCH_COUNT(modes); i++) turn(&ways[i], shape, stream, &samples[i]);
+    bench_progress(run, "per-alloc: round", round + 1, run->rounds);
+  }
+  for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
+    bench_result result = {.name = "per-alloc", .mode = bench_mode_name(modes[i]), .threads = 1};
+    result.bytes = shape->bytes;
+    result.sync = shape->sync;
+    bench_close(&ways[i], NULL);
+    bench_summarize(&result, &samples[i]);
+    count_pairs(run, modes[i], shape, stream, &result);
+    bench_report(run, &result);
+    bench_forget(&samples[i]);
+  }
+}
+
+static void run_per_alloc(bench_run *run) {
+  static const struct shape shapes[] = {{4096, true},  {BENCH_MIB, true},  {64 * BENCH_MIB, true},
+                                        {4096, false}, {BENCH_MIB, false}, {64 * BENCH_MIB, false}};
+  wp_stream stream = bench_stream_create(run);
+  for (size_t i = 0; i < BENCH_COUNT(shapes); i++) measure(run, &shapes[i], stream);
+  bench_stream_destroy(stream);
+}
+
+const bench_case bench_per_alloc = {"per-alloc", "one allocation and its free", run_per_alloc};

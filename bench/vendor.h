@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a benchmark needs of a vendor besides the vtable: the names of device and driver, work that takes time, and a
+ * neighbour, who uses the same device through the vendor's own functions. One file a vendor; failures end the program.
+ */
+#ifndef WARMPOOL_BENCH_VENDOR_H
+#define WARMPOOL_BENCH_VENDOR_H
+
+#include "bench.h"
+
+void vendor_describe(int device, char *name, size_t name_capacity, char *driver, size_t driver_capacity);
+
+/* Keeps the stream busy for about that long. Returns at once. */
+void vendor_busy(wp_stream stream, unsigned milliseconds);
+
+/* The pool that everybody uses who names none. */
+wp_pool vendor_default_pool(int device);
+
+/* A graph that allocates `bytes`, writes them and frees them, captured from a stream of its own. */
+typedef struct vendor_graph vendor_graph;
+bool vendor_has_graphs(void);
+vendor_graph *vendor_graph_create(size_t bytes);
+void vendor_graph_launch(vendor_graph *graph, wp_stream stream);
+void vendor_graph_destroy(vendor_graph *graph);
+
+/* A capture whose graph nobody wants. */
+void vendor_capture_begin(wp_stream stream);
+void vendor_capture_discard(wp_stream stream);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: what is here, and what it costs. Exit status 0: done; 1: it went wrong; 2: wrong arguments. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "info.h"
+
+static const char usage[] =
+    "usage: warmpool info [--json]\n"
+    "       warmpool bench CASE... [--json] [--device N] [--rounds N] [--quiet]\n"
+    "       warmpool --help | --version\n"
+    "\n"
+    "info   shows the backend, its devices, what they can do and their memory.\n"
+    "bench  measures. Every mode of a case has its turn in each round, so that their ratios mean something. CASE is\n"
+    "       one of these, or all:\n";
+static const char options_text[] = "\n"
+                                   "  --json      prints one JSON object instead of a table\n"
+                                   "  --device N  runs on device N (default: 0)\n"
+                                   "  --rounds N  1 to 10000; more rounds, more samples (default: 10)\n"
+                                   "  --quiet     no progress on the terminal\n"
+                                   "\n"
+                                   "Exit status: 0 done, 1 something failed, 2 wrong arguments.\n";
+
+static void print_help(FILE *out) {
+  (void)fputs(usage, out);
+  for (size_t i = 0; bench_cases[i] != NULL; i++) {
+    (void)fprintf(out, "         %-10s %s\n", bench_cases[i]->name, bench_cases[i]->summary);
+  }
+  (void)fputs(options_text, out);
+}
+
+/* One clear line, and what to do next. */
+static int misuse(const char *what, const char *which) {
+  (void)fprintf(stderr, "warmpool: %s%s%s: see warmpool --help\n", what, which != NULL ? " " : "",
+                which != NULL ? which : "");
+  return 2;
+}
+
+static bool parse_number(const char *text, unsigned least, unsigned most, unsigned *out) {
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most) return false;
+  *out = (unsigned)value;
+  return true;
+}
+
+/* -- bench -- */
+
+static const bench_case *find_case(const char *name) {
+  for (size_t i = 0; bench_cases[i] != NULL; i++) {
+    if (strcmp(bench_cases[i]->name, name) == 0) return bench_cases[i];
+  }
+  return NULL;
+}
+
+static int check_device(unsigned device) {
+  char text[128];
+  int count = 0;
+  const wp_backend *backend = wp_backend_builtin();
+  BENCH(backend->device_count(backend->self, &count));
+  if (device < (unsigned)count) return 0;
+  (void)snprintf(text, sizeof text, "%u: the %s backend has %d, from 0 on", device, backend->name, count);
+  return misuse("there is no device", text);
+}
+
+static void run_case(bench_run *run, const bench_case *bench) {
+  bench_title(run, bench);
+  bench->run(run);
+}
+
+static int run_cases(bench_run *run, char **names) {
+  for (char **name = names; *name != NULL; name++) {
+    for (size_t i = 0; bench_cases[i] != NULL; i++) {
+      if (strcmp(*name, "all") == 0 || strcmp(*name, bench_cases[i]->name) == 0) run_case(run, bench_cases[i]);
+    }
+  }
+  return 0;
+}
+
+static int bench_command(int argc, char **argv, const char *command) {
+  static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {NULL, 0, NULL, 0}};
+  bench_run run = {.rounds = 10, .progress = true};
+  unsigned device = 0;
+  int option;
+  while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    switch (option) {
+    case 'j': run.json = true; break;
+    case 'q': run.progress = false; break;
+    case 'd':
+      if (!parse_number(optarg, 0, 1000000, &device)) return misuse("--device wants a number, not", optarg);
+      break;
+    case 'r':
+      if (!parse_number(optarg, 1, 10000, &run.rounds)) return misuse("--rounds wants 1 to 10000, not", optarg);
+      break;
+    case ':': return misuse("a value is missing after", argv[optind - 1]);
+    default: return misuse("there is no option", argv[optind - 1]);
+    }
+  }
+  if (optind == argc) return misuse("bench wants a case", NULL);
+  for (int i = optind; i < argc; i++) {
+    if (strcmp(argv[i], "all") != 0 && find_case(argv[i]) == NULL) return misuse("there is no case", argv[i]);
+  }
+  int status = check_device(device);
+  if (status != 0) return status;
+  run.device = (int)device;
+  bench_header(&run, command);
+  status = run_cases(&run, argv + optind);
+  bench_footer(&run);
+  return status;
+}
+
+/* -- info -- */
+
+static int info_command(int argc, char **argv) {
+  static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+  bool json = false;
+  int option;
+  while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    if (option != 'j') return misuse("info has no option", argv[optind - 1]);
+    json = true;
+  }
+  if (optind < argc) return misuse("info takes no", argv[optind]);
+  show_info(json);
+  return 0;
+}
+
+static const char *join(int argc, char **argv, char *text, size_t capacity) {
+  size_t length = (size_t)snprintf(text, capacity, "warmpool");
+  for (int i = 1; i < argc && length < capacity; i++) {
+    int added = snprintf(text + length, capacity - length, " %s", argv[i]);
+    if (added > 0) length += (size_t)added;
+  }
+  return text;
+}
+
+int main(int argc, char **argv) {
+  char text[1024];
+  const char *command = join(argc, argv, text, sizeof text); /* before getopt_long moves words about */
+  if (argc < 2) return misuse("a command is missing", NULL);
+  if (strcmp(argv[1], "--help") == 0) {
+    print_help(stdout);
+    return 0;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    (void)printf("warmpool %s, %s backend\n", wp_version(), wp_backend_builtin()->name);
+    return 0;
+  }
+  if (strcmp(argv[1], "info") == 0) return info_command(argc - 1, argv + 1);
+  if (strcmp(argv[1], "bench") == 0) return bench_command(argc - 1, argv + 1, command);
+  return misuse("there is no command", argv[1]);
+}
