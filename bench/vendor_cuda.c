@@ -76,8 +76,11 @@ vendor_graph *vendor_graph_create(size_t bytes) {
   CUDA(cudaGraphInstantiateWithFlags(&made.executable, made.graph, 0));
   CUDA(cudaStreamDestroy(stream));
   graph = malloc(sizeof *graph);
-  if (graph == NULL) bench_fail("malloc", "out of host memory");
-  *graph = made;
+  if (graph != NULL) {
+    *graph = made;
+  } else {
+    bench_fail("malloc", "out of host memory");
+  }
   return graph;
 }
 

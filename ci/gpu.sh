@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance and
-# mutants on the cuda backend, and the conformance suite under compute-sanitizer's memcheck. Nothing is installed. Each
+# mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is installed. Each
 # part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a folder: of each
 # part Criterion's report as JUnit (.xml) and JSON and its log, and summary.json.
 set -eu
@@ -13,7 +13,7 @@ usage() {
   cat <<'END'
 usage: sh ci/gpu.sh [OPTION...]
   --criterion DIR   Criterion is in DIR/include and DIR/lib (default: $CRITERION_PREFIX, or what is installed)
-  --only PARTS      of facts,conformance,mutants,sanitizer (default: all, in this order)
+  --only PARTS      of facts,conformance,mutants,sanitizer,bench (default: all, in this order)
   --no-sanitizer    all but the sanitizer
   --out DIR         where the results go (default: build/gpu-results)
   --parallel N      so many suites at once under the sanitizer (default: 4)
@@ -31,11 +31,11 @@ absolute() {
 }
 
 command="sh ci/gpu.sh $*"
-criterion=${CRITERION_PREFIX:-} parts=facts,conformance,mutants,sanitizer out=$PWD/build/gpu-results seconds=500
+criterion=${CRITERION_PREFIX:-} parts=facts,conformance,mutants,sanitizer,bench out=$PWD/build/gpu-results seconds=500
 preset=cuda parallel=4 suites=.
 while [ $# -gt 0 ]; do
   case $1 in
-  --no-sanitizer) parts=facts,conformance,mutants ;;
+  --no-sanitizer) parts=facts,conformance,mutants,bench ;;
   --help) usage && exit ;;
   --criterion | --only | --out | --parallel | --suites | --seconds | --preset)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
@@ -56,7 +56,7 @@ while [ $# -gt 0 ]; do
 done
 for part in $(say "$parts" | tr ',' ' '); do
   case $part in
-  facts | conformance | mutants | sanitizer) ;;
+  facts | conformance | mutants | sanitizer | bench) ;;
   *) usage >&2 && exit 2 ;;
   esac
 done
@@ -228,6 +228,16 @@ run_sanitizer() {
   close_part sanitizer "$p" "$f" "$s"
 }
 
+# Every case, its results in bench.json. Nothing is judged here: a case either comes to its end or not.
+run_bench() {
+  status=0
+  limited 300 "build/$preset/tools/warmpool" bench all --rounds 20 --json >"$out/bench.json" 2>"$out/bench.log" || status=$?
+  p=$(grep -c '^{"backend"' "$out/bench.json" || true) f=0
+  [ "$status" -eq 0 ] && [ "$p" -gt 0 ] || f=1
+  cat "$out/bench.log"
+  close_part bench "$p" "$f" 0
+}
+
 # -- the summary --
 
 quoted() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
@@ -261,7 +271,7 @@ if [ -n "$criterion" ]; then
   set -- "$@" -DCRITERION_INCLUDE_DIR="$criterion/include" -DCRITERION_LIBRARY="$criterion/lib/libcriterion.so"
 fi
 quiet configure cmake "$@"
-quiet build cmake --build "build/$preset" --target facts conformance mutants
+quiet build cmake --build "build/$preset" --target facts conformance mutants warmpool_tool
 backend=$(sed -n 's/^WARMPOOL_BACKEND:STRING=//p' "build/$preset/CMakeCache.txt")
 CUDA_DEVICE_MAX_CONNECTIONS=32
 export CUDA_DEVICE_MAX_CONNECTIONS
@@ -280,6 +290,7 @@ for part in $(say "$parts" | tr ',' ' '); do
     ;;
   mutants) run_mutants ;;
   sanitizer) run_sanitizer ;;
+  bench) run_bench ;;
   esac
 done
 read -r passed failed skipped <<END
