@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance and
-# mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is installed. Each
-# part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a folder: of each
-# part Criterion's report as JUnit (.xml) and JSON and its log, and summary.json.
+# mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is
+# installed. Each part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a
+# folder: Criterion's reports as JUnit (.xml) and JSON, logs, bench.json, and summary.json.
 set -eu
 start_folder=$PWD
 cd "$(dirname "$0")/.."
