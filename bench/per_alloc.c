@@ -2,7 +2,7 @@
 /* What one allocation and its free cost, with the stream synchronised after each pair and without. */
 #include "cases.h"
 
-enum { SYNC_PAIRS = 1, FREE_PAIRS = 64, SAMPLES_A_ROUND = 40, COLD_SAMPLES_A_ROUND = 5 };
+enum { SYNC_PAIRS = 1, FREE_PAIRS = 64, SAMPLES_A_ROUND = 300, COLD_SAMPLES_A_ROUND = 5 };
 
 struct shape {
   size_t bytes;
@@ -20,14 +20,15 @@ static unsigned samples_a_round(const bench_way *way) {
   return way->mode == BENCH_COLD ? COLD_SAMPLES_A_ROUND : SAMPLES_A_ROUND;
 }
 
-/* One turn of a way. Its first sample is dropped: it warms up, and pays for the turn before. */
+/* One turn of a way. What comes first is dropped: it warms up, and pays for the turn before. */
 static void turn(const bench_way *way, const struct shape *shape, wp_stream stream, bench_samples *samples) {
   unsigned count = shape->sync ? SYNC_PAIRS : FREE_PAIRS;
-  for (unsigned i = 0; i <= samples_a_round(way); i++) {
+  unsigned samples_kept = samples_a_round(way), dropped = 1 + samples_kept / 10;
+  for (unsigned i = 0; i < dropped + samples_kept; i++) {
     uint64_t start = bench_now();
     pairs(way, shape, stream, count);
     uint64_t end = bench_now();
-    if (i > 0) bench_add(samples, (double)(end - start) / count);
+    if (i >= dropped) bench_add(samples, (double)(end - start) / count);
   }
   bench_synchronize(way, stream);
 }

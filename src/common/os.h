@@ -72,8 +72,9 @@ wp__thread_token *wp__thread_self(void); /* the caller's, without a new referenc
 void wp__thread_retain(wp__thread_token *token);
 void wp__thread_release(wp__thread_token *token);
 
-/* How many fork()s lie between the process that loaded the library and this one. */
-unsigned wp__fork_generation(void);
+/* How many fork()s lie between this process and the one that first called wp__forks_watch. */
+void wp__forks_watch(void);
+unsigned wp__fork_generation(void); /* one load: every public function asks */
 
 /* -- pages: address space reserved first, made present and given back in pieces -- */
 

@@ -162,10 +162,8 @@ static atomic_uint fork_generation;
 static void after_fork_in_child(void) { (void)atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed); }
 static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, after_fork_in_child); }
 
-unsigned wp__fork_generation(void) {
-  wp__once_run(&fork_once, watch_forks);
-  return atomic_load_explicit(&fork_generation, memory_order_relaxed);
-}
+void wp__forks_watch(void) { wp__once_run(&fork_once, watch_forks); }
+unsigned wp__fork_generation(void) { return atomic_load_explicit(&fork_generation, memory_order_relaxed); }
 
 #ifdef WARMPOOL_TESTING
 void wp__test_set_fork_generation(unsigned generation) { atomic_store(&fork_generation, generation); }

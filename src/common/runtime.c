@@ -58,6 +58,7 @@ static wp_status create(const wp_runtime_options *options, wp_runtime **out) {
   if (runtime == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for a runtime");
   runtime->options = *options;
   runtime->backend = options->backend != NULL ? options->backend : wp_backend_builtin();
+  wp__forks_watch();
   runtime->fork_generation = wp__fork_generation();
   wp__mutex_init(&runtime->lock);
   wp__cond_init(&runtime->changed);

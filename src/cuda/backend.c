@@ -16,7 +16,7 @@ static wp_status device_count(void *self, int *out) {
 
 static wp_status device_current(void *self, int *out) {
   (void)self;
-  return CALL(cudaGetDevice, out);
+  return wp__cuda_finish(wp__cuda_current_device(out), "cudaGetDevice");
 }
 
 static wp_status device_set(void *self, int device) {

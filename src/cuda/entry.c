@@ -6,10 +6,12 @@
 #include <stddef.h>
 
 /* The driver's enumerations have the runtime's values, and so have the errors told apart here. */
+typedef int device_function(int *device);
 typedef int exchange_function(enum cudaStreamCaptureMode *mode);
 typedef int capturing_function(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
 typedef int id_function(cudaStream_t stream, unsigned long long *id);
 
+static _Atomic(device_function *) driver_device;
 static _Atomic(exchange_function *) driver_exchange;
 static _Atomic(capturing_function *) driver_capturing;
 static _Atomic(id_function *) driver_id;
@@ -31,16 +33,27 @@ static void look_up(const char *name, void **out) {
 
 /* By a thread that is in relaxed mode. Of two that come at once both find the same. */
 static void look_up_all(void) {
+  device_function *device = NULL;
   exchange_function *exchange;
   capturing_function *capturing;
   id_function *id;
+#if CUDART_VERSION >= 12000 /* before, cudaSetDevice left the driver's idea of it alone until a later call */
+  look_up("cuCtxGetDevice", (void **)&device);
+#endif
   look_up("cuThreadExchangeStreamCaptureMode", (void **)&exchange);
   look_up("cuStreamIsCapturing", (void **)&capturing);
   look_up("cuStreamGetId", (void **)&id);
+  atomic_store_explicit(&driver_device, device, memory_order_relaxed);
   atomic_store_explicit(&driver_exchange, exchange, memory_order_relaxed);
   atomic_store_explicit(&driver_capturing, capturing, memory_order_relaxed);
   atomic_store_explicit(&driver_id, id, memory_order_relaxed);
   atomic_store_explicit(&looked_up, true, memory_order_relaxed);
+}
+
+cudaError_t wp__cuda_current_device(int *device) {
+  device_function *ask = atomic_load_explicit(&driver_device, memory_order_relaxed);
+  if (ask != NULL && ask(device) == (int)cudaSuccess) return cudaSuccess;
+  return cudaGetDevice(device);
 }
 
 cudaError_t wp__cuda_exchange_mode(enum cudaStreamCaptureMode *mode) {

@@ -13,6 +13,11 @@ static int answer(wp__host_result result) {
   }
 }
 
+static int ctx_get_device(int *device) {
+  if (!sim_has_context()) return SIM_DRIVER_INVALID_CONTEXT;
+  return answer(wp__host_device_current(device));
+}
+
 static int thread_exchange_stream_capture_mode(enum cudaStreamCaptureMode *mode) {
   if (mode == NULL) return SIM_DRIVER_INVALID_VALUE;
   enum wp__host_capture_mode exchanged = (enum wp__host_capture_mode) * mode;
@@ -48,6 +53,7 @@ static int stream_get_id(cudaStream_t stream, unsigned long long *id) {
 #endif
 #define FUNCTIONS(X)                                                                                                   \
   X("cuStreamWaitValue32", sim_stream_wait_value_32)                                                                   \
+  X("cuCtxGetDevice", ctx_get_device)                                                                                  \
   X("cuThreadExchangeStreamCaptureMode", thread_exchange_stream_capture_mode)                                          \
   X("cuStreamIsCapturing", stream_is_capturing)                                                                        \
   WITH_ID(X)

@@ -45,7 +45,7 @@ WORLD_TEST(calls_declared, frees_are_recorded_every_so_many, start_declared) {
 
 WORLD_TEST(calls_declared, frees_are_recorded_every_so_many_bytes, start_declared) {
   for (int i = 0; i < 6; i++) {
-    expect(WP_OK, wp_free(world.runtime, world_alloc(&world, 32 * MIB, world.s), world.s));
+    expect(WP_OK, wp_free(world.runtime, world_alloc(&world, 512 * MIB, world.s), world.s));
   }
   cr_assert_eq(fake_count("event_record"), 3);
 }
