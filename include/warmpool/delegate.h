@@ -64,8 +64,9 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
 
 /*
  * Gives a block back in the order of `stream`, whichever delegate it came from, open or closed. NULL is WP_OK. Where
- * other streams were named by wp_note_use and have not finished, the block waits for them without holding up `stream`.
- * Needs no host memory.
+ * other streams were named by wp_note_use and have not finished, the block waits for them without holding up `stream`;
+ * so it does where `stream` is not the one it was allocated on, until the work submitted to `stream` so far has
+ * finished. Needs no host memory.
  *
  * On a capturing stream only a block allocated in that capture can be freed; the free becomes part of the graph. A
  * block allocated in a capture and not freed there is freed on another stream, or after the capture, as often as

@@ -147,6 +147,8 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
     return status;
   }
   describe(block, ptr, bytes, device, delegate, handle);
+  block->origin = stream;
+  block->origin_epoch = stream == NULL ? 0 : wp__counter_get(&stream->epoch);
   status = hand_out(delegate, block);
   if (status != WP_OK) {
     wp__give_up(device, block, stream);

@@ -46,6 +46,8 @@ struct wp__block {
   _Atomic(wp_delegate *) delegate;
   _Atomic(wp_stream) stream;
   /* The owner's: who holds LOCKED or TAKEN. */
+  wp__stream *origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured */
+  uint64_t origin_epoch;
   wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
   wp__use own;      /* so that a free needs no host memory */
   bool captured;    /* allocated on a capturing stream: the memory is the graph's */

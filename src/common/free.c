@@ -82,13 +82,21 @@ static wp_status free_in_capture(wp__device *device, wp__block *block, wp_stream
  * WP_STREAMS_DECLARED the driver is asked only where the answer can be expected to matter, or the stream recorded. */
 static wp_status look_for_free(wp__device *device, const wp__block *block, wp_stream handle, bool *asks,
                                wp__stream **out, wp_capture_state *state) {
-  *asks = block->captured || block->uses != NULL || handle == WP_STREAM_LEGACY || handle == (wp_stream)1;
+  bool special = handle == WP_STREAM_LEGACY || handle == (wp_stream)1 || handle == WP_STREAM_PER_THREAD;
+  *asks = special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream);
   wp_status status = wp__stream_look(device, handle, *asks, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
   if (!*asks) status = wp__stream_look(device, handle, true, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
   (void)wp__fault_absorb();
   return WP_OK;
+}
+
+/* Some drivers give a block that is freed on another stream than its own back to its own at once, while the other still
+ * works on it (H7). So the driver sees such a free when that work has finished. */
+static bool is_of_another_stream(const wp__block *block, wp__stream *stream) {
+  if (block->captured) return false; /* the driver's graph memory: its own rules */
+  return block->origin != stream || block->origin_epoch != wp__counter_get(&stream->epoch);
 }
 
 static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state *state) {
@@ -100,7 +108,7 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
   if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream, &waits);
   if (status != WP_OK) return status;
 
-  if (stream != NULL && !waits) {
+  if (stream != NULL && !waits && !is_of_another_stream(block, stream)) {
     status = wp__stream_prepare(device, stream);
     if (status == WP_OK) status = free_to_driver(device, block, stream->handle, false);
     if (status == WP_OK) wp__stream_freed(device, stream, bytes, device->checked || asks);

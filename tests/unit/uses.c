@@ -2,8 +2,14 @@
 /* wp_note_use, wp_free_after, and the blocks that wait for other streams. */
 #include "world.h"
 
+#include <pthread.h>
+
 static struct world world;
 static void start(void) { world_start(&world); }
+static void start_declared(void) {
+  world_options.stream_contract = WP_STREAMS_DECLARED;
+  world_start(&world);
+}
 
 WORLD_TEST(uses, a_free_waits_for_the_noted_stream_and_holds_up_nobody, start) {
   void *ptr = world_alloc(&world, MIB, world.s);
@@ -24,6 +30,56 @@ WORLD_TEST(uses, a_free_waits_for_the_noted_stream_and_holds_up_nobody, start) {
   cr_assert_eq(fake_count("memory_free"), 1);
   cr_assert_not(fake_named(world.t));
   cr_assert_eq(world_stats(&world).parked_bytes, 0);
+}
+
+static void free_elsewhere(wp_stream stream, const char *other_calls) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  fake_stream_busy(stream);
+  fake_forget();
+  expect(WP_OK, wp_free(world.runtime, ptr, stream));
+  cr_assert_str_eq(fake_log(true), other_calls);
+  cr_assert_eq(world_stats(&world).parked_bytes, MIB);
+  fake_stream_idle(stream);
+  fake_forget();
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_count("memory_free"), 1);
+  cr_assert_not(fake_named(stream));
+  cr_assert_not(fake_named(world.s));
+}
+
+WORLD_TEST(uses, a_free_on_another_stream_reaches_the_driver_when_that_has_finished, start) {
+  free_elsewhere(world.t, "event_create event_record");
+}
+
+WORLD_TEST(uses, a_free_on_another_stream_reaches_the_driver_then_when_declared_too, start_declared) {
+  free_elsewhere(world.t, "event_create event_record");
+}
+
+WORLD_TEST(uses, a_free_on_another_stream_harms_no_capture_of_that, start_declared) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  fake_stream_capture(world.t, true);
+  expect(WP_ERROR_CAPTURING, wp_free(world.runtime, ptr, world.t));
+  fake_stream_capture(world.t, false);
+  expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+}
+
+static void *take_on_own_stream(void *out) {
+  *(void **)out = world_alloc(&world, MIB, WP_STREAM_PER_THREAD);
+  return NULL;
+}
+
+WORLD_TEST(uses, a_block_of_another_thread_s_own_stream_is_of_another_stream, start) {
+  pthread_t thread;
+  void *ptr = NULL;
+  cr_assert_eq(pthread_create(&thread, NULL, take_on_own_stream, &ptr), 0);
+  (void)pthread_join(thread, NULL);
+  fake_stream_busy(WP_STREAM_PER_THREAD);
+  fake_forget();
+  expect(WP_OK, wp_free(world.runtime, ptr, WP_STREAM_PER_THREAD));
+  cr_assert_eq(fake_count("memory_free"), 0);
+  fake_all_idle();
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_count("memory_free"), 1);
 }
 
 WORLD_TEST(uses, a_parked_block_is_freed_by_later_calls_too, start) {
@@ -73,7 +129,7 @@ WORLD_TEST(uses, a_free_that_fails_keeps_the_notes, start) {
 }
 
 WORLD_TEST(uses, nothing_fails_while_a_driver_frees_nothing, start) {
-  void *noted = world_alloc(&world, MIB, world.s);
+  void *noted = world_alloc(&world, MIB, world.t);
   fake_stream_busy(world.t);
   expect(WP_OK, wp_note_use(world.runtime, noted, world.t));
   fake.captures_forbid = true;
