@@ -91,6 +91,7 @@ for header in "$prefix"/include/warmpool/*.h; do
   check "${header##*/} compiles alone" header_alone "${header##*/}"
 done
 
+check "the installed tool runs" "$prefix/bin/warmpool" info
 check "CMake: find_package and build" with_cmake cmake -DCMAKE_PREFIX_PATH="$prefix" -DWANT=0.1
 for program in shared static cxx_shared cxx_static; do
   check "CMake: $program runs" runs "$work/cmake/consumer_$program"

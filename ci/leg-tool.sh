@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command line tool: what it shows, how it refuses, that its cases come to their ends, and the scripts that read its
+# results. No time is judged.
+set -eu
+cd "$(dirname "$0")/.."
+. ci/lib.sh
+work=$PWD/build/tool-check
+tool=$PWD/build/host/tools/warmpool
+
+# refuses_clearly TEXT ARGUMENT...: status 2, nothing on stdout, one line on stderr, which has the text.
+refuses_clearly() {
+  text=$1 status=0
+  shift
+  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
+  cat "$work/out" "$work/err"
+  [ "$status" -eq 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -e "$text" "$work/err"
+}
+
+shows() { # TEXT COMMAND...
+  text=$1
+  shift
+  "$@" | grep -F -e "$text"
+}
+
+helps() {
+  for case in $cases; do shows "$case" "$tool" --help || return 1; done
+}
+
+# measures CASE: as JSON, with every field, and as a table.
+measures() {
+  "$tool" bench "$1" --rounds 1 --json >"$work/$1.json" && python3 -B tests/tool/fields.py "$work/$1.json" "$1" &&
+    "$tool" bench "$1" --rounds 1 >"$work/$1.txt" && grep "^$1: " "$work/$1.txt"
+}
+
+has_one_device_more() {
+  WARMPOOL_HOST_DEVICES=2 "$tool" info --json >"$work/info.json" &&
+    python3 -B -c 'import json, sys; sys.exit(len(json.load(open(sys.argv[1]))["devices"]) != 2)' "$work/info.json" &&
+    WARMPOOL_HOST_DEVICES=2 "$tool" bench delegates --device 1 --rounds 1 --json | grep '"device":1,'
+}
+
+# What a release gives back, and what a neighbour keeps, is no matter of time.
+gives_back() { ! grep -v '"mode":"pending-no-wait"' "$work/release.json" | grep '"reserved_after":[^0]'; }
+finishes_later() { ! grep '"reserved_later":[^0]' "$work/release.json"; }
+leaves_the_cache() { grep '"cache_before":268435456,"cache_after":268435456' "$work/cotenant.json"; }
+# One pair asks the driver for one allocation, and for one free.
+counts() { ! sed -n 's/.*"operations":\([0-9]*\),"driver_allocs":\([0-9]*\),"driver_frees":\([0-9]*\).*/\1 \2 \3/p' \
+  "$work/per-alloc.json" | grep -vE '^([0-9]+) \1 \1$'; }
+
+leg tool
+need_compiler
+need_criterion
+need python3:python3-minimal gnuplot:gnuplot-nox
+build_preset host
+rm -rf "$work"
+mkdir -p "$work"
+cases="per-alloc delegates release cotenant threads"
+check "--help names every case" helps
+check "--version names the backend" shows "host backend" "$tool" --version
+check "info shows the device" shows "device 0" "$tool" info
+check "info and bench know more devices" has_one_device_more
+check "no command" refuses_clearly "a command is missing"
+check "a command that there is not" refuses_clearly "no command what" what
+check "no case" refuses_clearly "wants a case" bench --json
+check "a case that there is not" refuses_clearly "no case what" bench per-alloc what
+check "an option that there is not" refuses_clearly "no option --what" bench per-alloc --what
+check "an option of another command" refuses_clearly "no option --device" info --device 0
+check "a value that is missing" refuses_clearly "missing after --device" bench per-alloc --device
+check "a device that is no number" refuses_clearly "not one" bench per-alloc --device one
+check "a device that there is not" refuses_clearly "no device 7" bench per-alloc --device 7
+check "rounds that are too few" refuses_clearly "not 0" bench per-alloc --rounds 0
+check "info with a word too many" refuses_clearly "takes no more" info more
+for case in $cases; do check "bench $case" measures "$case"; done
+check "a release gives everything back" gives_back
+check "one that does not wait is finished later" finishes_later
+check "the neighbour's cache is untouched" leaves_the_cache
+check "the driver's allocations are counted" counts
+say "tool: scripts"
+sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 || true
+sed '$d' "$logs/tool-scripts.log"
+read -r _ p _ f _ <<END
+$(tail -n 1 "$logs/tool-scripts.log")
+END
+passed=$((passed + p)) failed=$((failed + f))
+finish
