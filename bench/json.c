@@ -60,7 +60,7 @@ void json_integer(const char *name, uint64_t value) {
 
 void json_number(const char *name, double value) {
   begin(name);
-  if (isfinite(value) && value == floor(value) && fabs(value) < 9e15) {
+  if (value > -9e15 && value < 9e15 && value == (double)(int64_t)value) {
     (void)printf("%.0f", value);
   } else if (isfinite(value)) {
     (void)printf("%.3f", value);

@@ -33,7 +33,7 @@ static void describe_machine(char *text, size_t capacity) {
 }
 
 void bench_header(const bench_run *run, const char *command) {
-  char machine[256], device[128], driver[128], date[32];
+  char machine[512], device[128], driver[128], date[32];
   time_t now = time(NULL);
   struct tm utc;
   const wp_backend *backend = wp_backend_builtin();

@@ -18,28 +18,24 @@ static _Atomic(id_function *) driver_id;
 static atomic_bool looked_up;
 
 static void look_up(const char *name, void **out) {
-  enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
   *out = NULL;
 #if CUDART_VERSION >= 12050
+  enum cudaDriverEntryPointQueryResult found;
   cudaError_t error = cudaGetDriverEntryPointByVersion(name, out, 12000, cudaEnableDefault, &found);
-#elif CUDART_VERSION >= 12000
-  cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault, &found);
-#else
-  cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault);
-#endif
   if (error != cudaSuccess) (void)cudaGetLastError();
   if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) *out = NULL;
+#else
+  (void)name; /* the runtime is asked, then */
+#endif
 }
 
 /* By a thread that is in relaxed mode. Of two that come at once both find the same. */
 static void look_up_all(void) {
-  device_function *device = NULL;
+  device_function *device;
   exchange_function *exchange;
   capturing_function *capturing;
   id_function *id;
-#if CUDART_VERSION >= 12000 /* before, cudaSetDevice left the driver's idea of it alone until a later call */
-  look_up("cuCtxGetDevice", (void **)&device);
-#endif
+  look_up("cuCtxGetDevice", (void **)&device); /* which cudaSetDevice sets at once since 12.0 */
   look_up("cuThreadExchangeStreamCaptureMode", (void **)&exchange);
   look_up("cuStreamIsCapturing", (void **)&capturing);
   look_up("cuStreamGetId", (void **)&id);

@@ -3,8 +3,8 @@
  * What nearly every call of the library asks, put to the driver itself. The runtime in front of it takes most of the
  * time: an exchange of the capture mode, of which an allocation and its free make four, 9 ns instead of 47;
  * is-capturing 24 instead of 64, the current device 15 instead of 37, the stream's id 26 instead of 61 (H200, driver
- * 580.159). Where the driver has no such function or answers with an error, the runtime is asked: it knows how to give
- * a thread its context, and its errors are the ones that count.
+ * 580.159). With CUDA before 12.5, and where the driver has no such function or answers with an error, the runtime is
+ * asked: it knows how to give a thread its context, and its errors are the ones that count.
  */
 #ifndef WARMPOOL_CUDA_ENTRY_H
 #define WARMPOOL_CUDA_ENTRY_H
