@@ -33,7 +33,7 @@ cppchecked() {
     --suppress=missingIncludeSystem -I include -I build/lint/include -I src/common -I src/host -I bench src bench tools
 }
 
-spelled() { codespell --skip './.git,./build,./out,./.cache,./LICENSE,./LICENSES' .; }
+spelled() { codespell -L hsa --skip './.git,./build,./out,./.cache,./LICENSE,./LICENSES' .; }
 
 shell_parses() { sources '*.sh' | xargs -n 1 sh -n; }
 shell_checked() { sources '*.sh' run | xargs shellcheck -x; }
