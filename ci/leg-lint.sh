@@ -16,10 +16,12 @@ formatted() { sources '*.[ch]' '*.cpp' | xargs clang-format --dry-run -Werror; }
 
 tidy() {
   tidy=0
-  find src bench tools -name '*.c' ! -path 'src/cuda/*' ! -name vendor_cuda.c -print0 |
+  find src bench tools -name '*.c' ! -path 'src/cuda/*' ! -path 'src/hip/*' ! -name 'vendor_[ch][ui]*.c' -print0 |
     xargs -0 -n 1 -P 2 clang-tidy -p build/lint --quiet >"$logs/lint-tidy.log" 2>"$logs/lint-tidy.err" || tidy=1
-  find src/cuda bench/vendor_cuda.c -name '*.c' -print0 |
-    xargs -0 -n 1 -P 2 clang-tidy -p build/lint-cuda --quiet >>"$logs/lint-tidy.log" 2>>"$logs/lint-tidy.err" || tidy=1
+  for vendor in cuda hip; do
+    find "src/$vendor" "bench/vendor_$vendor.c" -name '*.c' -print0 |
+      xargs -0 -n 1 -P 2 clang-tidy -p "build/lint-$vendor" --quiet >>"$logs/lint-tidy.log" 2>>"$logs/lint-tidy.err" || tidy=1
+  done
   grep -v ' warnings\{0,1\} generated\.$' "$logs/lint-tidy.err" || true
   cat "$logs/lint-tidy.log"
   return "$tidy"
@@ -52,9 +54,10 @@ short_files() {
 leg lint
 need_compiler
 need clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck codespell:codespell reuse:reuse \
-  shellcheck:shellcheck
+  shellcheck:shellcheck /usr/include/hip/hip_runtime_api.h:libamdhip64-dev
 quiet configure cmake --preset host -B build/lint -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF
 quiet configure-cuda cmake --preset cuda-sim -B build/lint-cuda -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF
+quiet configure-hip cmake --preset hip -B build/lint-hip -DWARMPOOL_TESTS=OFF -DWARMPOOL_EXAMPLES=OFF
 check "clang-format" formatted
 check "clang-tidy" tidy
 show_warnings

@@ -104,9 +104,22 @@ cuda_toolkit() {
   return 0
 }
 
+# has_amd_gpu: an AMD GPU whose driver is loaded.
+has_amd_gpu() { [ -e /dev/kfd ] && grep -qs '^simd_count [1-9]' /sys/class/kfd/kfd/topology/nodes/*/properties; }
+
+# hip_root: the folder of a HIP runtime whose pools may keep freed memory (5.7 or newer), or nothing.
+hip_root() {
+  for folder in "${ROCM_PATH:-}" "${HIP_PATH:-}" /opt/rocm /usr; do
+    [ -n "$folder" ] && [ -e "$folder/include/hip/hip_version.h" ] || continue
+    awk '/define HIP_VERSION_MAJOR/ { major = $3 } /define HIP_VERSION_MINOR/ { minor = $3 }
+      END { exit major * 100 + minor < 507 }' "$folder/include/hip/hip_version.h" && say "$folder" && return
+  done
+  return 0
+}
+
 # What Criterion prints when a fixture fails, which it does not count as a failure (cmake/testing.cmake has the same).
 # shellcheck disable=SC2034 # read by who sources this
-fixture_failures='crashed during its setup or teardown|bytes did not go back|the test left [0-9]+ bytes|bytes are pending in the end'
+fixture_failures='crashed during its setup or teardown|bytes did not go back|bytes were left live|bytes are pending in the end'
 
 # build_preset PRESET: configures and builds it in build/PRESET.
 build_preset() {

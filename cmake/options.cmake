@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What can be chosen when the library is built.
 
-set(WARMPOOL_BACKENDS host cuda)
+set(WARMPOOL_BACKENDS host cuda hip)
 set(WARMPOOL_BACKEND host CACHE STRING "The driver the library is built for: a folder of src/")
 set_property(CACHE WARMPOOL_BACKEND PROPERTY STRINGS ${WARMPOOL_BACKENDS})
 if(NOT WARMPOOL_BACKEND IN_LIST WARMPOOL_BACKENDS)
@@ -15,6 +15,8 @@ set_property(CACHE WARMPOOL_CUDART PROPERTY STRINGS toolkit sim)
 if(NOT WARMPOOL_CUDART MATCHES "^(toolkit|sim)$")
   message(FATAL_ERROR "WARMPOOL_CUDART is \"${WARMPOOL_CUDART}\"; it can be: toolkit, sim")
 endif()
+# The hip backend's runtime, AMD's own: on a GPU, or on the stand-in for the library below it, which tests use.
+set(WARMPOOL_HIP_ROOT "" CACHE PATH "Where HIP is: the folder of its include and lib; empty: where the system has it")
 # Devices that are only memory: tests can run beside one another.
 set(WARMPOOL_SIMULATED ON)
 if(WARMPOOL_BACKEND STREQUAL "cuda" AND WARMPOOL_CUDART STREQUAL "toolkit")

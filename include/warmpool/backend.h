@@ -50,6 +50,7 @@ typedef void *wp_pool;
   8u                            /* `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs \
                                  */
 #define WP_CAP_CHECKED_FREE 16u /* `memory_free` tells that an address is not live, and harms nothing thereby */
+#define WP_CAP_KEEPS_FREED 32u  /* freed memory may stay in a pool; without it some drivers hang on what comes next */
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */

@@ -34,8 +34,8 @@ typedef struct wp_delegate_options {
  * Opens a delegate on `device` (an ordinal or WP_DEVICE_CURRENT). The first one of a device makes its pool; opening
  * after a last close warms that same pool again. The caller owns *out and closes it with wp_delegate_close.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE (no such device, or no driver: the driver's own text
- * is in wp_last_error); WP_ERROR_NOT_SUPPORTED (the device has no memory pools); WP_ERROR_OUT_OF_MEMORY;
- * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * is in wp_last_error); WP_ERROR_NOT_SUPPORTED (the device has no memory pools, or they cannot keep freed memory);
+ * WP_ERROR_OUT_OF_MEMORY; WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_delegate_options *options,
                                   wp_delegate **out);

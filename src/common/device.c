@@ -106,6 +106,9 @@ static wp_status create_in_driver(wp__device *device) {
   if ((device->capabilities & WP_CAP_POOLS) == 0) {
     return wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools", ordinal);
   }
+  if ((device->capabilities & WP_CAP_KEEPS_FREED) == 0) {
+    return wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "the pools of device %d cannot keep freed memory", ordinal);
+  }
   status = WP__CALL(runtime, ordinal, stream_create, &device->home);
   if (status != WP_OK) return status;
   status = WP__CALL(runtime, ordinal, pool_create, &device->pool);
@@ -186,7 +189,7 @@ wp_status wp__device_open(wp_runtime *runtime, int ordinal, wp__device **out) {
   while (slot->creating) wp__cond_wait(&runtime->changed, &runtime->lock);
   wp__device *device = atomic_load(&slot->device);
   if (device == NULL && slot->without_pools) {
-    status = wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools", ordinal);
+    status = wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools that can be used", ordinal);
   } else if (device == NULL) {
     slot->creating = true;
     wp__mutex_unlock(&runtime->lock);

@@ -96,13 +96,18 @@ void start(const wp_runtime_options *options) {
   OK(wp_runtime_create(options == NULL ? &plain : options, &runtime));
 }
 
+/* What a fixture finds fails no test of Criterion's: the name is for those who read the log (ci/judge.awk). */
+#define BYTES_OF_TEST(bytes, text)                                                                                     \
+  cr_expect_eq(bytes, 0, "%s::%s: %llu " text, criterion_current_test->category, criterion_current_test->name,         \
+               (unsigned long long)(bytes))
+
 void end(void) {
   wp_release_report report = WP_RELEASE_REPORT_INIT;
   if (runtime == NULL) return;
   OK(wp_trim(runtime, WP_DEVICE_ALL, 0, WP_WAIT, &report));
-  cr_expect_eq(report.live_bytes, 0, "the test left %llu bytes live", (unsigned long long)report.live_bytes);
-  cr_expect_eq(report.pending_bytes, 0, "%llu bytes are pending in the end", (unsigned long long)report.pending_bytes);
-  cr_expect_eq(report.reserved_after, 0, "%llu bytes did not go back", (unsigned long long)report.reserved_after);
+  BYTES_OF_TEST(report.live_bytes, "bytes were left live");
+  BYTES_OF_TEST(report.pending_bytes, "bytes are pending in the end");
+  BYTES_OF_TEST(report.reserved_after, "bytes did not go back");
   OK(wp_runtime_destroy(runtime));
   runtime = NULL;
 }
@@ -168,6 +173,7 @@ size_t granule(void) {
   end();
   runtime = tests;
   cr_assert_neq(found, 0);
+  if (found < MIB) found = MIB; /* enough to fill, and a multiple of what is mapped */
   return found;
 }
 

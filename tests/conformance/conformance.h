@@ -66,7 +66,7 @@ wp_stats stats_of(wp_delegate *delegate);
 uint64_t reserved(int device); /* by the driver's pool */
 wp_error_info last_error(void);
 
-/* Bytes that the driver maps at least: blocks of that size share no mapping. */
+/* Bytes that the driver maps at least, and 1 MiB or more: blocks of that size share no mapping. */
 size_t granule(void);
 uint64_t device_total(int device);
 

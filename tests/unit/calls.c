@@ -221,7 +221,7 @@ WORLD_TEST(calls_declared, retiring_an_unknown_stream_makes_no_call, start_decla
 
 WORLD_TEST(calls_checked, drivers_without_identities_are_taken_by_the_handle, start_checked) {
   wp_delegate *other;
-  fake.capabilities = WP_CAP_POOLS;
+  fake.capabilities = WP_CAP_POOLS | WP_CAP_KEEPS_FREED;
   expect(WP_OK, wp_delegate_open(world.runtime, 1, NULL, &other));
   wp_stream stream = fake_stream(1);
   void *ptr;

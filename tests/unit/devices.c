@@ -95,6 +95,18 @@ Test(devices_fresh, no_driver_is_no_device_with_the_driver_s_text) {
   expect(WP_OK, wp_runtime_destroy(runtime));
 }
 
+WORLD_TEST(devices, a_device_whose_pools_may_keep_nothing_is_refused_and_asked_once, start) {
+  wp_delegate *delegate = NULL;
+  fake.capabilities &= ~WP_CAP_KEEPS_FREED;
+  fake_forget();
+  expect(WP_ERROR_NOT_SUPPORTED, wp_delegate_open(world.runtime, 1, NULL, &delegate));
+  cr_assert_eq(fake_count("pool_create"), 0);
+  fake_forget();
+  expect(WP_ERROR_NOT_SUPPORTED, wp_delegate_open(world.runtime, 1, NULL, &delegate));
+  cr_assert_eq(fake_count("device_capabilities"), 0);
+  cr_assert_null(delegate);
+}
+
 /* openvdb#2255 */
 WORLD_TEST(devices, a_device_without_pools_is_refused_and_asked_once, start) {
   wp_delegate *delegate = NULL;

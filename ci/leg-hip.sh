@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The hip backend on AMD's own runtimes without a GPU, over the stand-in of tests/softhsa for what is below them: Debian
+# 12's version, and the newest of two later suites, which bring the C library that they need along. For each version a
+# line "hip-VERSION: N passed, N failed, N skipped"; what fails for a reason (ci/gaps-hip.txt) counts as skipped.
+#
+# A suite that cannot be fetched is a skip, and told; what was fetched once stays in build/amd.
+set -eu
+cd "$(dirname "$0")/.."
+. ci/lib.sh
+amd=$PWD/build/amd
+softhsa=$PWD/build/hip-softhsa
+here=lib/$(cc -print-multiarch)
+timeout=10 # of a test: in gaps, many wait for ever
+
+# version_of PACKAGE FILE: "7.2.4", of a line "PACKAGE 7.2.4-1".
+version_of() { awk -v package="$1" '$1 ~ "^" package "$" { sub(/[-+~].*/, "", $2); print $2; exit }' "$2"; }
+
+# run_program FOLDER PROGRAM LOG: its exit status tells nothing, as gaps fail; judge() looks at the log.
+run_program() {
+  SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1 "$1/tests/$2" --verbose=1 --color=never --short-filename \
+    --jobs 2 --timeout "$timeout" >"$3" 2>&1 || true
+}
+
+# test_version VERSION ROOT LINK-FLAGS: builds for the runtime below ROOT, and runs what it can.
+test_version() {
+  name=hip-$1 build=$PWD/build/hip-$1
+  # An old-style search path: it holds for the libraries that the runtime loads, too.
+  quiet "configure-$1" cmake --preset hip -B "$build" -DWARMPOOL_HIP_ROOT="$2" -DWARMPOOL_INSTALL=OFF \
+    -DCMAKE_EXE_LINKER_FLAGS="-Wl,--disable-new-dtags -Wl,-rpath,$softhsa/runtime$3"
+  quiet "build-$1" cmake --build "$build" -j 2
+  set -- "$1" "$logs/$name-backend.log" "$logs/$name-facts.log"
+  run_program "$build" backend "$2"
+  run_program "$build" facts "$3"
+  # Conformance needs pools that keep freed memory (fact H9).
+  case $1 in
+  5.[0-6].*) ;;
+  *)
+    set -- "$@" "$logs/$name-conformance.log"
+    run_program "$build" conformance "$4"
+    ;;
+  esac
+  judge "$@"
+}
+
+# judge VERSION LOG...
+judge() {
+  name=hip-$1 short=${1%.*}
+  shift
+  awk -v version="$short" -f ci/judge.awk ci/gaps-hip.txt "$@" >"$logs/$name-judged"
+  read -r p f s <"$logs/$name-judged"
+  sed -n '2,$s/^/  /p' "$logs/$name-judged"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  say "$name: $p passed, $f failed, $s skipped"
+}
+
+# fetch SUITE PACKAGE...: into build/amd/SUITE. False, and a skip, where the suite cannot be reached.
+fetch() {
+  say "$leg: fetch $1"
+  suite=$1
+  shift
+  sh ci/fetch-suite.sh "$suite" "$amd/$suite" "$@" >"$logs/$leg-fetch-$suite.log" 2>&1 && return
+  skipped=$((skipped + 1))
+  say "$leg: SKIPPED: the suite $suite cannot be fetched; the end of $logs/$leg-fetch-$suite.log:"
+  tail -n 5 "$logs/$leg-fetch-$suite.log"
+  return 1
+}
+
+# newer_link SUITE: how a program is linked that runs with the C library of forky.
+newer_link() {
+  system=$amd/forky/usr/$here
+  printf '%s' ":$amd/$1/usr/$here:$system -Wl,--dynamic-linker=$system/ld-linux-x86-64.so.2"
+  printf '%s' " -Wl,--unresolved-symbols=ignore-in-shared-libs"
+}
+
+leg hip
+need_compiler
+need_criterion
+need /usr/include/hip/hip_runtime_api.h:libamdhip64-dev /usr/include/hsa/hsa_ext_amd.h:libhsa-runtime-dev \
+  /usr/include/amd_comgr.h:libamd-comgr-dev
+mkdir -p "$amd"
+# For all versions: the libraries below a runtime, which its program's search path begins with.
+quiet configure-softhsa cmake -S "${SOFTHSA_SOURCE:-tests/softhsa}" -B "$softhsa" -G Ninja -DSOFTHSA_CHECKS=OFF
+quiet build-softhsa cmake --build "$softhsa" -j 2
+check "src/hip is src/cuda but for what it gives a reason for" sh ci/parity.sh
+
+dpkg-query --show libamdhip64-dev >"$amd/versions"
+test_version "$(version_of libamdhip64-dev "$amd/versions")" /usr ""
+if fetch forky libamdhip64-N libamdhip64-dev libc6 libstdc++6 libgcc-s1 libnuma1; then
+  test_version "$(version_of libamdhip64-dev "$amd/forky/versions")" "$amd/forky/usr" "$(newer_link forky)"
+  if fetch experimental libamdhip64-N libamdhip64-dev; then
+    version=$(version_of libamdhip64-dev "$amd/experimental/versions")
+    test_version "$version" "$amd/experimental/usr" "$(newer_link experimental)"
+  fi
+else
+  skipped=$((skipped + 1))
+  say "$leg: SKIPPED: the suite experimental, which needs the C library of forky"
+fi
+finish
