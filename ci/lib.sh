@@ -110,7 +110,7 @@ has_amd_gpu() { [ -e /dev/kfd ] && grep -qs '^simd_count [1-9]' /sys/class/kfd/k
 # hip_root: the folder of a HIP runtime whose pools may keep freed memory (5.7 or newer), or nothing.
 hip_root() {
   for folder in "${ROCM_PATH:-}" "${HIP_PATH:-}" /opt/rocm /usr; do
-    [ -n "$folder" ] && [ -e "$folder/include/hip/hip_version.h" ] || continue
+    [ -e "${folder:-/nowhere}/include/hip/hip_version.h" ] || continue
     awk '/define HIP_VERSION_MAJOR/ { major = $3 } /define HIP_VERSION_MINOR/ { minor = $3 }
       END { exit major * 100 + minor < 507 }' "$folder/include/hip/hip_version.h" && say "$folder" && return
   done
