@@ -23,6 +23,8 @@ for name in "$@"; do
   read -r _ p _ f _ s _ <<EOF
 $line
 EOF
+  # What a leg says of its parts, such as versions, and of what could not be had.
+  grep -E "^$name-[^:]*: [0-9]+ passed, |^$name: SKIPPED" "$logs/$name.log" | sed 's/^/  /' || true
   if [ "$status" -ne 0 ]; then
     sed '$d' "$logs/$name.log" | tail -n 100
     [ "$f" -gt 0 ] || f=1
