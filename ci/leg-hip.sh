@@ -10,7 +10,6 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 amd=$PWD/build/amd
 softhsa=$PWD/build/hip-softhsa
-here=lib/$(cc -print-multiarch)
 timeout=10 # of a test: in gaps, many wait for ever
 
 # version_of PACKAGE FILE: "7.2.4", of a line "PACKAGE 7.2.4-1".
@@ -78,6 +77,7 @@ need_compiler
 need_criterion
 need /usr/include/hip/hip_runtime_api.h:libamdhip64-dev /usr/include/hsa/hsa_ext_amd.h:libhsa-runtime-dev \
   /usr/include/amd_comgr.h:libamd-comgr-dev
+here=lib/$(cc -print-multiarch)
 mkdir -p "$amd"
 # For all versions: the libraries below a runtime, which its program's search path begins with.
 quiet configure-softhsa cmake -S "${SOFTHSA_SOURCE:-tests/softhsa}" -B "$softhsa" -G Ninja -DSOFTHSA_CHECKS=OFF

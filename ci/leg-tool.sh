@@ -50,7 +50,7 @@ counts() { ! sed -n 's/.*"operations":\([0-9]*\),"driver_allocs":\([0-9]*\),"dri
 leg tool
 need_compiler
 need_criterion
-need python3:python3-minimal gnuplot:gnuplot-nox
+need python3:python3 gnuplot:gnuplot-nox
 build_preset host
 rm -rf "$work"
 mkdir -p "$work"

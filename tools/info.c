@@ -14,6 +14,7 @@ static const struct capability {
     {WP_CAP_STREAM_DEVICE, "stream_device", "streams know their device"},
     {WP_CAP_GRAPH_MEMORY, "graph_memory", "graphs can own memory"},
     {WP_CAP_KEEPS_FREED, "keeps_freed", "freed memory may stay in pools"},
+    {WP_CAP_ORDERED_FREE, "ordered_free", "any stream may free"},
     {WP_CAP_CHECKED_FREE, "checked_free", "a wrong free is told"},
 };
 

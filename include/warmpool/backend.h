@@ -42,15 +42,24 @@ typedef void *wp_pool;
  * never NULL. */
 #define WP_STREAM_PER_THREAD ((wp_stream)2)
 
-/* Capability bits of a device. */
-#define WP_CAP_POOLS 1u           /* memory pools work (found out by doing, not by a version) */
-#define WP_CAP_STREAM_IDENTITY 2u /* `stream_identity`: ids are never given out twice in a process */
-#define WP_CAP_STREAM_DEVICE 4u   /* `stream_device` */
-#define WP_CAP_GRAPH_MEMORY                                                                                            \
-  8u                            /* `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs \
-                                 */
-#define WP_CAP_CHECKED_FREE 16u /* `memory_free` tells that an address is not live, and harms nothing thereby */
-#define WP_CAP_KEEPS_FREED 32u  /* freed memory may stay in a pool; without it some drivers hang on what comes next */
+/*
+ * Capability bits of a device.
+ *   POOLS            memory pools work (found out by doing, not by a version)
+ *   STREAM_IDENTITY  `stream_identity`: ids are never given out twice in a process
+ *   STREAM_DEVICE    `stream_device`
+ *   GRAPH_MEMORY     `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs
+ *   CHECKED_FREE     `memory_free` tells that an address is not live, and harms nothing thereby
+ *   KEEPS_FREED      freed memory may stay in a pool; without it some drivers hang on what comes next
+ *   ORDERED_FREE     what was freed serves nobody else before the freeing stream is there, also where that is another
+ *                    stream than the block was allocated on
+ */
+#define WP_CAP_POOLS 1u
+#define WP_CAP_STREAM_IDENTITY 2u
+#define WP_CAP_STREAM_DEVICE 4u
+#define WP_CAP_GRAPH_MEMORY 8u
+#define WP_CAP_CHECKED_FREE 16u
+#define WP_CAP_KEEPS_FREED 32u
+#define WP_CAP_ORDERED_FREE 64u
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */

@@ -78,12 +78,18 @@ static wp_status free_in_capture(wp__device *device, wp__block *block, wp_stream
   return wp__stream_refuse(device, state, "a block from outside the capture cannot be freed");
 }
 
+/* Whether the record still stands for the stream that it stood for then. */
+static bool is_same_life(wp__stream *stream, uint64_t epoch) {
+  return stream != NULL && wp__counter_get(&stream->epoch) == epoch && !atomic_load(&stream->retired);
+}
+
 /* wp__stream_look, but no memory for a record (*out = NULL) is no failure: the block's own event does as well. Under
  * WP_STREAMS_DECLARED the driver is asked only where the answer can be expected to matter, or the stream recorded. */
 static wp_status look_for_free(wp__device *device, const wp__block *block, wp_stream handle, bool *asks,
                                wp__stream **out, wp_capture_state *state) {
   bool special = handle == WP_STREAM_LEGACY || handle == (wp_stream)1 || handle == WP_STREAM_PER_THREAD;
-  *asks = special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream);
+  *asks = special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream) ||
+          !is_same_life(block->origin, block->origin_epoch);
   wp_status status = wp__stream_look(device, handle, *asks, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
   if (!*asks) status = wp__stream_look(device, handle, true, out, state);
@@ -94,8 +100,11 @@ static wp_status look_for_free(wp__device *device, const wp__block *block, wp_st
 
 /* Some drivers give a block that is freed on another stream than its own back to its own at once, while the other still
  * works on it (H7). So the driver sees such a free when that work has finished. */
-static bool is_of_another_stream(const wp__block *block, wp__stream *stream) {
+static bool is_of_another_stream(const wp__device *device, const wp__block *block, wp__stream *stream) {
   if (block->captured) return false; /* the driver's graph memory: its own rules */
+  /* With no delegate open nobody may call again to free what was parked: if the driver can, it does. */
+  bool is_closed = atomic_load_explicit(&device->open_delegates, memory_order_relaxed) == 0;
+  if (is_closed && (device->capabilities & WP_CAP_ORDERED_FREE) != 0) return false;
   return block->origin != stream || block->origin_epoch != wp__counter_get(&stream->epoch);
 }
 
@@ -108,7 +117,7 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
   if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream, &waits);
   if (status != WP_OK) return status;
 
-  if (stream != NULL && !waits && !is_of_another_stream(block, stream)) {
+  if (stream != NULL && !waits && !is_of_another_stream(device, block, stream)) {
     status = wp__stream_prepare(device, stream);
     if (status == WP_OK) status = free_to_driver(device, block, stream->handle, false);
     if (status == WP_OK) wp__stream_freed(device, stream, bytes, device->checked || asks);

@@ -318,8 +318,8 @@ static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   if (status != WP_OK && status != WP_ERROR_NOT_SUPPORTED) return status;
   if (status == WP_OK) found |= WP_CAP_POOLS; /* H14: the attribute says no up to 6.1 */
   if (graph_usage(self, device, &usage) == WP_OK) found |= WP_CAP_GRAPH_MEMORY;
-  /* H8: freeing twice crashes, so no WP_CAP_CHECKED_FREE. H9: on 5.2.3, a freed block in any pool makes destroying any
-   * stream of the process run for ever; seen to be gone in 5.7.1. */
+  /* H8: freeing twice crashes, so no WP_CAP_CHECKED_FREE. H7: no WP_CAP_ORDERED_FREE. H9: on 5.2.3, a freed block in
+   * any pool makes destroying any stream of the process run for ever; seen to be gone in 5.7.1. */
   status = CALL(hipRuntimeGetVersion, &version);
   if (status != WP_OK) return status;
   if (version >= 50700000) found |= WP_CAP_KEEPS_FREED;

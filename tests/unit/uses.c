@@ -6,6 +6,10 @@
 
 static struct world world;
 static void start(void) { world_start(&world); }
+static void start_unordered(void) {
+  fake.capabilities &= ~WP_CAP_ORDERED_FREE;
+  world_start(&world);
+}
 static void start_declared(void) {
   world_options.stream_contract = WP_STREAMS_DECLARED;
   world_start(&world);
@@ -61,6 +65,43 @@ WORLD_TEST(uses, a_free_on_another_stream_harms_no_capture_of_that, start_declar
   expect(WP_ERROR_CAPTURING, wp_free(world.runtime, ptr, world.t));
   fake_stream_capture(world.t, false);
   expect(WP_OK, wp_free(world.runtime, ptr, world.s));
+}
+
+WORLD_TEST(uses, a_free_on_another_stream_goes_to_the_driver_at_once_when_all_are_closed, start) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  world.delegate = NULL;
+  fake_stream_busy(world.t);
+  fake_forget();
+  expect(WP_OK, wp_free(world.runtime, ptr, world.t));
+  cr_assert_eq(fake_count("memory_free"), 1);
+  cr_assert_eq(world_stats(&world).parked_bytes, 0);
+  fake_stream_idle(world.t);
+}
+
+WORLD_TEST(uses, a_free_on_another_stream_waits_then_too_where_the_driver_orders_none, start_unordered) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  world.delegate = NULL;
+  fake_stream_busy(world.t);
+  fake_forget();
+  expect(WP_OK, wp_free(world.runtime, ptr, world.t));
+  cr_assert_eq(fake_count("memory_free"), 0);
+  fake_stream_idle(world.t);
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_count("memory_free"), 1);
+}
+
+/* A handle that was retired may be another stream's now, and that one may be captured. */
+WORLD_TEST(uses, a_free_on_a_retired_stream_s_handle_harms_no_capture, start_declared) {
+  void *old = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_stream_retire(world.runtime, 0, world.s));
+  wp_stream next = fake_stream_recycled(world.s);
+  expect(WP_OK, wp_free(world.runtime, world_alloc(&world, MIB, next), next));
+  fake_stream_capture(next, true);
+  expect(WP_ERROR_CAPTURING, wp_free(world.runtime, old, next));
+  fake_stream_capture(next, false);
+  expect(WP_OK, wp_free(world.runtime, old, next));
 }
 
 static void *take_on_own_stream(void *out) {
