@@ -12,13 +12,13 @@ struct crowd {
   bench_way way;
   pthread_barrier_t start;
   atomic_bool stop;
-  atomic_uint_least64_t pairs;
 };
 
 struct member {
   struct crowd *crowd;
   wp_stream stream; /* NULL for a heap */
   pthread_t thread;
+  uint64_t pairs, nanoseconds; /* what it has done in its time; the time is its own, for it may begin late */
 };
 
 static void work(const struct member *member, unsigned pairs) {
@@ -30,17 +30,17 @@ static void work(const struct member *member, unsigned pairs) {
 }
 
 static void *run_member(void *argument) {
-  const struct member *member = argument;
+  struct member *member = argument;
   struct crowd *crowd = member->crowd;
-  uint64_t pairs = 0;
   BENCH(crowd->way.backend->device_set(crowd->way.backend->self, crowd->run->device));
   work(member, PAIRS_A_LOOK);
   (void)pthread_barrier_wait(&crowd->start);
-  while (!atomic_load_explicit(&crowd->stop, memory_order_relaxed)) {
+  uint64_t start = bench_now();
+  do {
     work(member, PAIRS_A_LOOK);
-    pairs += PAIRS_A_LOOK;
-  }
-  (void)atomic_fetch_add(&crowd->pairs, pairs);
+    member->pairs += PAIRS_A_LOOK;
+  } while (!atomic_load_explicit(&crowd->stop, memory_order_relaxed));
+  member->nanoseconds = bench_now() - start;
   return NULL;
 }
 
@@ -49,24 +49,28 @@ static void wait_milliseconds(unsigned milliseconds) {
   for (uint64_t now = bench_now(); now < end; now = bench_now()) bench_sleep(end - now);
 }
 
-/* Nanoseconds that one pair takes one thread. */
-static double turn(struct crowd *crowd, const wp_stream *streams, unsigned threads, unsigned milliseconds) {
+/* A turn of all threads together. Nanoseconds that one pair takes one thread; *pairs: how many there were. */
+static double turn(struct crowd *crowd, const wp_stream *streams, unsigned threads, unsigned milliseconds,
+                   uint64_t *pairs) {
   struct member members[MOST_THREADS];
+  uint64_t nanoseconds = 0;
+  *pairs = 0;
   atomic_store(&crowd->stop, false);
-  atomic_store(&crowd->pairs, 0);
   (void)pthread_barrier_init(&crowd->start, NULL, threads + 1);
   for (unsigned i = 0; i < threads; i++) {
     members[i] = (struct member){.crowd = crowd, .stream = crowd->way.heap_alloc != NULL ? NULL : streams[i]};
     if (pthread_create(&members[i].thread, NULL, run_member, &members[i]) != 0) bench_fail("pthread_create", "failed");
   }
   (void)pthread_barrier_wait(&crowd->start);
-  uint64_t start = bench_now();
   wait_milliseconds(milliseconds);
   atomic_store(&crowd->stop, true);
-  for (unsigned i = 0; i < threads; i++) (void)pthread_join(members[i].thread, NULL);
-  double elapsed = (double)(bench_now() - start);
+  for (unsigned i = 0; i < threads; i++) {
+    (void)pthread_join(members[i].thread, NULL);
+    nanoseconds += members[i].nanoseconds;
+    *pairs += members[i].pairs;
+  }
   (void)pthread_barrier_destroy(&crowd->start);
-  return elapsed * threads / (double)atomic_load(&crowd->pairs);
+  return (double)nanoseconds / (double)*pairs;
 }
 
 /* What the driver is asked for in a short turn. */
@@ -75,9 +79,10 @@ static void count_turn(const bench_run *run, bench_mode mode, const wp_stream *s
   crowd.run = run;
   if (!bench_open(&crowd.way, mode, bench_counting(), run)) return;
   bench_counts before = bench_counted();
-  (void)turn(&crowd, streams, result->threads, COUNTED_MILLISECONDS);
+  uint64_t pairs;
+  (void)turn(&crowd, streams, result->threads, COUNTED_MILLISECONDS, &pairs);
   bench_counts after = bench_counted();
-  result->operations = atomic_load(&crowd.pairs) + (uint64_t)result->threads * PAIRS_A_LOOK;
+  result->operations = pairs + (uint64_t)result->threads * PAIRS_A_LOOK; /* with those that warm up */
   result->driver_allocs = after.allocs - before.allocs;
   result->driver_frees = after.frees - before.frees;
   bench_close(&crowd.way, NULL);
@@ -105,7 +110,8 @@ static void measure(bench_run *run, const wp_stream *streams, unsigned threads) 
   }
   for (unsigned round = 0; round < run->rounds; round++) {
     for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
-      if (present[i]) bench_add(&samples[i], turn(&crowds[i], streams, threads, MILLISECONDS));
+      uint64_t pairs;
+      if (present[i]) bench_add(&samples[i], turn(&crowds[i], streams, threads, MILLISECONDS, &pairs));
     }
     bench_progress(run, "threads: round", round + 1, run->rounds);
   }

@@ -16,6 +16,13 @@ request="$suite $*"
 # shellcheck disable=SC2016 # what apt and dpkg replace, not the shell
 # The first archive of Debian's own among the machine's package lists.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
+# Where no lists are there yet, the first source.
+# shellcheck disable=SC2016
+[ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | head -n 1)
+if [ -z "$mirror" ]; then
+  mirror=$(cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
+    sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb +(\[[^]]*\] +)?([a-z]+:[^ ]+) .*/\2/p' | head -n 1)
+fi
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 if [ -z "$mirror" ] || [ ! -e "$keyring" ]; then
   echo "fetch-suite: this machine has no Debian mirror" >&2

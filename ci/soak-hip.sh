@@ -14,6 +14,7 @@ usage() {
 
 case $# in 1 | 2) ;; *) usage ;; esac
 version=$1 runs=${2:-500}
+case $runs in '' | *[!0-9]*) usage ;; esac
 program=build/hip-$version/tests/conformance
 [ -x "$program" ] || { say "soak-hip: there is no $program: run ci/leg-hip.sh first" >&2 && exit 2; }
 log=$logs/soak-hip-$version
@@ -37,9 +38,11 @@ while [ "$run" -lt "$runs" ]; do
   timeout 300 "$program" --filter "$filter" --jobs 2 --timeout 30 --color=never --short-filename >"$log.run" 2>&1 || {
     hangs=$((hangs + $(grep -c 'Timed out' "$log.run" || true)))
     failures=$((failures + $(grep -c '^\[FAIL\]' "$log.run" || true)))
-    grep -q 'Synthesis' "$log.run" || hangs=$((hangs + 1)) # the whole run was cut off
     { say "run $run"; grep -vE '^\[(PASS|SKIP|RUN )' "$log.run"; } >>"$log.log"
   }
+  # The whole run was cut off, or ran nothing.
+  grep -qE 'Synthesis: Tested: [1-9]' "$log.run" || hangs=$((hangs + 1))
+  say "$run runs, $hangs hangs, $failures failed tests" >"$log.so-far"
   if [ -t 2 ]; then printf '\r%d of %d runs, %d hangs' "$run" "$runs" "$hangs" >&2; fi
 done
 if [ -t 2 ]; then printf '\r\033[K' >&2; fi

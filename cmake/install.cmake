@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers, both libraries, and what find_package() and pkg-config need. Nothing installed knows an absolute path,
-# but for the CUDA toolkit's libraries in warmpool.pc.
+# but for the CUDA toolkit's or HIP's libraries in warmpool.pc.
 include(CMakePackageConfigHelpers)
 
 set(backend_headers host.h cuda.h hip.h)

@@ -48,6 +48,14 @@ static bool parse_number(const char *text, unsigned least, unsigned most, unsign
   return true;
 }
 
+/* What getopt_long has not known: a word, or a letter within one. */
+static const char *unknown_option(char **argv) {
+  static char letter[3] = "-?";
+  if (optopt == 0) return argv[optind - 1];
+  letter[1] = (char)optopt;
+  return letter;
+}
+
 /* -- bench -- */
 
 static const bench_case *find_case(const char *name) {
@@ -101,7 +109,7 @@ static int bench_command(int argc, char **argv, const char *command) {
       if (!parse_number(optarg, 1, 10000, &run.rounds)) return misuse("--rounds wants 1 to 10000, not", optarg);
       break;
     case ':': return misuse("a value is missing after", argv[optind - 1]);
-    default: return misuse("there is no option", argv[optind - 1]);
+    default: return misuse("there is no option", unknown_option(argv));
     }
   }
   if (optind == argc) return misuse("bench wants a case", NULL);
@@ -124,7 +132,7 @@ static int info_command(int argc, char **argv) {
   bool json = false;
   int option;
   while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-    if (option != 'j') return misuse("info has no option", argv[optind - 1]);
+    if (option != 'j') return misuse("info has no option", unknown_option(argv));
     json = true;
   }
   if (optind < argc) return misuse("info takes no", argv[optind]);
@@ -141,9 +149,7 @@ static const char *join(int argc, char **argv, char *text, size_t capacity) {
   return text;
 }
 
-int main(int argc, char **argv) {
-  char text[1024];
-  const char *command = join(argc, argv, text, sizeof text); /* before getopt_long moves words about */
+static int run_command(int argc, char **argv, const char *command) {
   if (argc < 2) return misuse("a command is missing", NULL);
   if (strcmp(argv[1], "--help") == 0) {
     print_help(stdout);
@@ -156,4 +162,13 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "info") == 0) return info_command(argc - 1, argv + 1);
   if (strcmp(argv[1], "bench") == 0) return bench_command(argc - 1, argv + 1, command);
   return misuse("there is no command", argv[1]);
+}
+
+int main(int argc, char **argv) {
+  char text[1024];
+  const char *command = join(argc, argv, text, sizeof text); /* before getopt_long moves words about */
+  int status = run_command(argc, argv, command);
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return status;
+  (void)fprintf(stderr, "warmpool: the output could not be written\n");
+  return 1;
 }

@@ -45,7 +45,7 @@ WP_API wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_dele
  * device gives the device's idle memory back, except keep_bytes, waiting or not as `release_wait` says; blocks freed
  * after that go back without a delegate. NULL does nothing. `report` may be NULL; it is filled on WP_OK and WP_PENDING,
  * also where other delegates stay open: then nothing is returned, the call is WP_OK, and pending_bytes are those of
- * blocks that wait for streams named beside the freeing one. Statuses: WP_OK; WP_PENDING (closed; pending_bytes wait
+ * blocks that wait for other streams than their own. Statuses: WP_OK; WP_PENDING (closed; pending_bytes wait
  * for work and go back at a later call or wp_tick); WP_ERROR_INVALID_ARGUMENT (closed already, `report->size`: nothing
  * was done); WP_ERROR_FORKED; WP_ERROR_DRIVER (closed, though the driver refused a step of the release: wp_trim tries
  * again).

@@ -26,7 +26,7 @@ static wp_status device_set(void *self, int device) {
 
 static wp_status device_memory(void *self, uint64_t *free_bytes, uint64_t *total_bytes) {
   (void)self;
-  size_t available, total;
+  size_t available = 0, total = 0;
   wp_status status = CALL(cudaMemGetInfo, &available, &total);
   if (status != WP_OK) return status;
   *free_bytes = available;
@@ -53,7 +53,7 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
 
 static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
-  enum cudaStreamCaptureStatus found;
+  enum cudaStreamCaptureStatus found = cudaStreamCaptureStatusNone;
   cudaError_t error = wp__cuda_is_capturing(stream, &found);
   if (error == cudaErrorStreamCaptureImplicit) {
     (void)cudaGetLastError(); /* an answer, not a failure */
@@ -68,7 +68,7 @@ static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   (void)self;
 #if CUDART_VERSION >= 12000
-  unsigned long long identity;
+  unsigned long long identity = 0;
   wp_status status = wp__cuda_finish(wp__cuda_stream_id(stream, &identity), "cudaStreamGetId");
   if (status == WP_OK) *out = identity;
   return status;
@@ -186,7 +186,7 @@ static wp_status pool_trim(void *self, wp_pool pool, uint64_t keep_bytes) {
 
 static wp_status pool_usage(void *self, wp_pool pool, wp_pool_usage *out) {
   (void)self;
-  wp_pool_usage usage;
+  wp_pool_usage usage = {0, 0};
   wp_status status = CALL(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrReservedMemCurrent, &usage.reserved);
   if (status == WP_OK) status = CALL(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &usage.used);
   if (status == WP_OK) *out = usage;
@@ -224,7 +224,7 @@ static wp_status graph_trim(void *self, int device) {
 
 static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
   (void)self;
-  wp_graph_usage usage;
+  wp_graph_usage usage = {0, 0};
   wp_status status = CALL(cudaDeviceGetGraphMemAttribute, device, cudaGraphMemAttrReservedMemCurrent, &usage.reserved);
   if (status == WP_OK) {
     status = CALL(cudaDeviceGetGraphMemAttribute, device, cudaGraphMemAttrUsedMemCurrent, &usage.used);

@@ -14,7 +14,7 @@ static hipStream_t native(wp_stream stream) { return stream == (wp_stream)1 ? NU
 
 static wp_status device_count(void *self, int *out) {
   (void)self;
-  int count; /* H1: it becomes 0 also where the call fails */
+  int count = 0; /* H1: it becomes 0 also where the call fails */
   wp_status status = CALL(hipGetDeviceCount, &count);
   if (status == WP_OK) *out = count;
   return status;
@@ -32,7 +32,7 @@ static wp_status device_set(void *self, int device) {
 
 static wp_status device_memory(void *self, uint64_t *free_bytes, uint64_t *total_bytes) {
   (void)self;
-  size_t available, total;
+  size_t available = 0, total = 0;
   wp_status status = CALL(hipMemGetInfo, &available, &total);
   if (status != WP_OK) return status;
   *free_bytes = available;
@@ -59,7 +59,7 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
 
 static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
-  enum hipStreamCaptureStatus found;
+  enum hipStreamCaptureStatus found = hipStreamCaptureStatusNone;
   hipError_t error = hipStreamIsCapturing(native(stream), &found);
   if (error == hipErrorStreamCaptureImplicit) {
     (void)hipGetLastError(); /* an answer, not a failure */
@@ -74,7 +74,7 @@ static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   (void)self;
 #if HIP_VERSION >= 70100000 /* H16 */
-  unsigned long long identity;
+  unsigned long long identity = 0;
   wp_status status = CALL(hipStreamGetId, stream, &identity);
   if (status == WP_OK) *out = identity;
   return status;
@@ -142,7 +142,7 @@ static wp_status pool_set_threshold(void *self, wp_pool pool, uint64_t bytes);
 static wp_status pool_usage(void *self, wp_pool pool, wp_pool_usage *out);
 
 static wp_status pool_destroy(void *self, wp_pool pool) {
-  wp_pool_usage usage;
+  wp_pool_usage usage = {0, 0};
   /* H9: a block that outlives its pool deadlocks 5.2.3 when it is freed. Such a pool stays, and keeps nothing. */
   wp_status status = pool_usage(self, pool, &usage);
   if (status == WP_OK && usage.used > 0) return pool_set_threshold(self, pool, 0);
@@ -198,7 +198,7 @@ static wp_status pool_trim(void *self, wp_pool pool, uint64_t keep_bytes) {
 
 static wp_status pool_usage(void *self, wp_pool pool, wp_pool_usage *out) {
   (void)self;
-  wp_pool_usage usage;
+  wp_pool_usage usage = {0, 0};
   wp_status status = CALL(hipMemPoolGetAttribute, pool, hipMemPoolAttrReservedMemCurrent, &usage.reserved);
   if (status == WP_OK) status = CALL(hipMemPoolGetAttribute, pool, hipMemPoolAttrUsedMemCurrent, &usage.used);
   if (status == WP_OK) *out = usage;
@@ -258,7 +258,7 @@ static wp_status graph_trim(void *self, int device) {
 static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
   (void)self;
 #if HIP_VERSION >= 50700000 /* H14 */
-  wp_graph_usage usage;
+  wp_graph_usage usage = {0, 0};
   wp_status status = CALL(hipDeviceGetGraphMemAttribute, device, hipGraphMemAttrReservedMemCurrent, &usage.reserved);
   if (status == WP_OK) {
     status = CALL(hipDeviceGetGraphMemAttribute, device, hipGraphMemAttrUsedMemCurrent, &usage.used);

@@ -110,3 +110,21 @@ Test(hard_runtimes, come_and_go) {
     rig_stream_destroy(stream);
   }
 }
+
+/* H18: what is asked on behalf of others may not end the capture of a stream that memory was freed on before. */
+Test(hard_captures, are_not_harmed_by_frees_on_the_stream_before) {
+  open_delegate();
+  wp_stream stream = rig_stream_create(0), other = rig_stream_create(0);
+  void *memory = take(stream);
+  rig_hold *hold = rig_hold_stream(other);
+  cr_expect_eq(give(memory, other), WP_OK); /* waits until `other` is there */
+  rig_capture_begin(other, RIG_CAPTURE_RELAXED);
+  cr_expect_eq(give(take(stream), stream), WP_OK);
+  rig_graph *graph = rig_capture_end(other);
+  cr_expect_not_null(graph, "invalidated");
+  rig_release(hold);
+  if (graph != NULL) rig_graph_destroy(graph);
+  rig_stream_destroy(stream);
+  rig_stream_destroy(other);
+  close_delegate();
+}

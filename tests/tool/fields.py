@@ -6,7 +6,7 @@ import sys
 HEADER = {"warmpool": str, "machine": str, "gpu": str, "driver": str, "backend": str, "date": str, "command": str}
 FIELDS = {
     "backend": str, "device": int, "case": str, "mode": str, "bytes": int, "sync": bool, "threads": int,
-    "samples": int, "ns_median": (int, float), "ns_p99": (int, float), "driver_allocs": int, "driver_frees": int,
+    "samples": int, "operations": int, "ns_median": (int, float), "ns_p99": (int, float), "driver_allocs": int, "driver_frees": int,
 }
 
 
