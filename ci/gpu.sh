@@ -145,7 +145,8 @@ END
 # that ci/skips.txt lists for the sanitizer are left out, and counted in left-out.
 units() {
   sed -n 's/^sanitizer  *\([a-z_]*\)::\([a-z_0-9]*\) .*/\1 \2/p' ci/skips.txt >"$out/sanitizer/not-here"
-  "$bin/conformance" --list --color=never | awk -v skips="$out/sanitizer/not-here" -v left_out="$out/sanitizer/left-out" '
+  "$bin/conformance" --list --color=never | awk -v skips="$out/sanitizer/not-here" -v left_out="$out/sanitizer/left-out" \
+    -v unknown="$out/sanitizer/unknown" '
     BEGIN { while ((getline < skips) > 0) skip[$1 " " $2] = 1 }
     /^[a-z_]*: [0-9]* tests?/ { suite = $1; sub(/:/, "", suite); next }
     {
@@ -153,11 +154,14 @@ units() {
       base = $0
       kind = sub(/__declared$/, "", base) ? "declared" : "checked"
       sub(/__checked$/, "", base)
-      if ((suite " " base) in skip) { print suite, kind, $0 >left_out; next }
+      if ((suite " " base) in skip) { met[suite " " base]; print suite, kind, $0 >left_out; next }
       unit = suite " " kind
       tests[unit] = count[unit]++ ? tests[unit] "|" $0 : $0
     }
-    END { for (unit in tests) print count[unit], unit, tests[unit] }' | sort -k 1,1rn -k 2 | cut -d ' ' -f 2-
+    END {
+      for (test in skip) if (!(test in met)) print test >unknown
+      for (unit in tests) print count[unit], unit, tests[unit]
+    }' | sort -k 1,1rn -k 2 | cut -d ' ' -f 2-
 }
 
 # memcheck PORT FILTER REPORT: the conformance program under the tool. Each worker of Criterion's is a process of its
@@ -202,6 +206,7 @@ run_sanitizer() {
     return
   fi
   : >"$out/sanitizer/left-out"
+  : >"$out/sanitizer/unknown"
   units | grep -E "^[^|]*($suites)" >"$out/sanitizer/units"
   alone="^($needs_device) "
   lane=0
@@ -213,6 +218,10 @@ run_sanitizer() {
   wait
   grep -E "$alone" "$out/sanitizer/units" | sanitize 49152
   p=0 f=0
+  while read -r suite test; do
+    say "  FAIL  ci/skips.txt: there is no $suite::$test"
+    f=$((f + 1))
+  done <"$out/sanitizer/unknown"
   while read -r suite kind tests; do
     read -r verdict found <"$out/sanitizer/$suite-$kind.result"
     say "  $verdict  $suite, $kind: $found"

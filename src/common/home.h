@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parked blocks: freed by the caller while streams other than the freeing one may still use them. They wait, without
- * holding up any stream, for the events in their `uses`; then they are freed on the library's own stream, "home", on
- * which nothing unfinished ever runs.
+ * Parked blocks: freed by the caller while streams other than the one they were allocated on may still use them. They
+ * wait, without holding up any stream, for the events in their `uses`; then they are freed on the library's own stream,
+ * "home", on which nothing unfinished ever runs.
  */
 #ifndef WARMPOOL_COMMON_HOME_H
 #define WARMPOOL_COMMON_HOME_H
