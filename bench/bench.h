@@ -32,10 +32,14 @@ typedef struct bench_case {
 } bench_case;
 extern const bench_case *const bench_cases[]; /* ends with NULL */
 
-/* Ends the program if `status` is a failure, saying what it is of. */
-void bench_check(wp_status status, const char *what);
-#define BENCH(call) bench_check((call), #call)
+/* Ends the program, saying what failed and why. */
 _Noreturn void bench_fail(const char *what, const char *why);
+_Noreturn void bench_fail_with(wp_status status, const char *what);
+/* Does so if `status` is a failure. In line: it stands around calls that take a few nanoseconds. */
+static inline void bench_check(wp_status status, const char *what) {
+  if (status > WP_PENDING) bench_fail_with(status, what);
+}
+#define BENCH(call) bench_check((call), #call)
 
 /* "what, done of all" in one line that the next call replaces; bench_progress(run, NULL, 0, 0) clears it. */
 void bench_progress(const bench_run *run, const char *what, unsigned done, unsigned of);
@@ -58,12 +62,15 @@ void bench_forget(bench_samples *samples);
 typedef enum bench_mode {
   BENCH_COLD,             /* the driver's pool as it comes: threshold 0 */
   BENCH_DRIVER,           /* a driver's pool kept warm, by raw calls of the vtable */
-  BENCH_DELEGATE,         /* the public API, WP_STREAMS_DECLARED */
-  BENCH_DELEGATE_CHECKED, /* the public API as it comes: WP_STREAMS_CHECKED */
+  BENCH_DELEGATE,         /* the public API, WP_CACHING_DRIVER and WP_STREAMS_DECLARED */
+  BENCH_DELEGATE_CHECKED, /* the same, WP_STREAMS_CHECKED */
+  BENCH_LANES,            /* the public API, WP_CACHING_LANES and WP_STREAMS_DECLARED */
+  BENCH_LANES_CHECKED,    /* the public API as it comes: WP_CACHING_LANES and WP_STREAMS_CHECKED */
   BENCH_MALLOC,           /* the C library's heap, for comparison */
   BENCH_MIMALLOC          /* the same, where libmimalloc is installed */
 } bench_mode;
 const char *bench_mode_name(bench_mode mode);
+wp_runtime_options bench_options(bench_mode mode); /* of the modes of the public API, on the built-in backend */
 
 typedef struct bench_way {
   bench_mode mode;
@@ -82,7 +89,10 @@ void bench_close(bench_way *way, wp_release_report *report);
 void *bench_take(const bench_way *way, size_t bytes, wp_stream stream);
 void *bench_take_of(const bench_way *way, wp_delegate *delegate, size_t bytes, wp_stream stream);
 void bench_give(const bench_way *way, void *memory, wp_stream stream);
-void bench_synchronize(const bench_way *way, wp_stream stream);
+/* `count` times an allocation and its free. Which way it is, is found out once; what the loop adds to the calls is
+ * a nanosecond or two, and the same in every way. */
+void bench_pairs(const bench_way *way, size_t bytes, wp_stream stream, unsigned count);
+void bench_synchronize(wp_stream stream);            /* is never counted (below) */
 wp_stream bench_stream_create(const bench_run *run); /* of the run's device, which is current after it */
 void bench_stream_destroy(wp_stream stream);
 
@@ -109,7 +119,7 @@ typedef struct bench_result {
   size_t samples;
   double ns_median, ns_p99;             /* of one operation */
   uint64_t operations;                  /* that the two counts below are of */
-  uint64_t driver_allocs, driver_frees; /* counted in a run of its own */
+  uint64_t driver_allocs, driver_frees; /* counted in a run of its own, or by the library */
   bench_extra extra[8];                 /* what else the case has to say; ends with a NULL name */
 } bench_result;
 

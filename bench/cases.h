@@ -4,6 +4,6 @@
 
 #include "bench.h"
 
-extern const bench_case bench_per_alloc, bench_delegates, bench_release, bench_cotenant, bench_threads;
+extern const bench_case bench_per_alloc, bench_delegates, bench_release, bench_cotenant, bench_threads, bench_footprint;
 
 #endif

@@ -28,15 +28,16 @@ static uint64_t reserved_in(const wp_backend *backend, wp_pool pool) {
   return usage.reserved;
 }
 
-/* A whole life of ours beside the neighbour; with `captures`, some of our memory was allocated in a capture. */
+/* A whole life of ours, of the library as it comes, beside the neighbour; with `captures`, some of our memory was
+ * allocated in a capture. */
 static void live_and_release(bench_run *run, wp_graph_trim trim, bool captures, wp_stream stream) {
-  wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
-  bench_way way = {.mode = BENCH_DELEGATE_CHECKED, .backend = wp_backend_builtin()};
+  wp_runtime_options options = bench_options(BENCH_LANES_CHECKED);
+  bench_way way = {.mode = BENCH_LANES_CHECKED, .backend = wp_backend_builtin()};
   options.graph_trim = trim;
   BENCH(wp_runtime_create(&options, &way.runtime));
   BENCH(wp_delegate_open(way.runtime, run->device, NULL, &way.delegate));
   bench_give(&way, bench_take(&way, cache_bytes, stream), stream);
-  bench_synchronize(&way, stream);
+  bench_synchronize(stream);
   if (captures) {
     vendor_capture_begin(stream);
     bench_give(&way, bench_take(&way, BENCH_MIB, stream), stream);

@@ -33,7 +33,7 @@ static double pass(const struct model *model, wp_stream stream) {
     void *blocks[BLOCKS];
     for (int b = 0; b < BLOCKS; b++) blocks[b] = bench_take_of(&model->way, model->delegates[i], sizes[b], stream);
     for (int b = 0; b < BLOCKS; b++) bench_give(&model->way, blocks[b], stream);
-    bench_synchronize(&model->way, stream);
+    bench_synchronize(stream);
   }
   return (double)(bench_now() - start);
 }
@@ -52,7 +52,8 @@ static void count_passes(bench_run *run, bench_mode mode, wp_stream stream, benc
 }
 
 static void run_delegates(bench_run *run) {
-  static const bench_mode modes[] = {BENCH_COLD, BENCH_DRIVER, BENCH_DELEGATE, BENCH_DELEGATE_CHECKED};
+  static const bench_mode modes[] = {BENCH_COLD,  BENCH_DRIVER,       BENCH_DELEGATE, BENCH_DELEGATE_CHECKED,
+                                     BENCH_LANES, BENCH_LANES_CHECKED};
   struct model models[BENCH_COUNT(modes)];
   bench_samples samples[BENCH_COUNT(modes)] = {{NULL, 0, 0}};
   double first[BENCH_COUNT(modes)];

@@ -14,10 +14,9 @@ _Noreturn void bench_fail(const char *what, const char *why) {
   exit(1);
 }
 
-void bench_check(wp_status status, const char *what) {
+_Noreturn void bench_fail_with(wp_status status, const char *what) {
   char why[512];
   wp_error_info info = WP_ERROR_INFO_INIT;
-  if (status <= WP_PENDING) return;
   wp_last_error(&info);
   (void)snprintf(why, sizeof why, "%s%s%s", wp_status_message(status), info.message[0] != '\0' ? ": " : "",
                  info.message);

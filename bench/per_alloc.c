@@ -10,9 +10,13 @@ struct shape {
 };
 
 static void pairs(const bench_way *way, const struct shape *shape, wp_stream stream, unsigned count) {
+  if (!shape->sync) {
+    bench_pairs(way, shape->bytes, stream, count);
+    return;
+  }
   for (unsigned i = 0; i < count; i++) {
-    bench_give(way, bench_take(way, shape->bytes, stream), stream);
-    if (shape->sync) bench_synchronize(way, stream);
+    bench_pairs(way, shape->bytes, stream, 1);
+    bench_synchronize(stream);
   }
 }
 
@@ -30,7 +34,7 @@ static void turn(const bench_way *way, const struct shape *shape, wp_stream stre
     uint64_t end = bench_now();
     if (i >= dropped) bench_add(samples, (double)(end - start) / count);
   }
-  bench_synchronize(way, stream);
+  bench_synchronize(stream);
 }
 
 /* What the driver is asked for in as many pairs, after the first. */
@@ -43,7 +47,7 @@ static void count_pairs(bench_run *run, bench_mode mode, const struct shape *sha
   result->operations = result->samples < 200 ? result->samples : 200;
   pairs(&way, shape, stream, (unsigned)result->operations);
   bench_counts after = bench_counted();
-  bench_synchronize(&way, stream);
+  bench_synchronize(stream);
   bench_close(&way, NULL);
   result->driver_allocs = after.allocs - before.allocs;
   result->driver_frees = after.frees - before.frees;
@@ -51,7 +55,8 @@ static void count_pairs(bench_run *run, bench_mode mode, const struct shape *sha
 }
 
 static void measure(bench_run *run, const struct shape *shape, wp_stream stream) {
-  static const bench_mode modes[] = {BENCH_COLD, BENCH_DRIVER, BENCH_DELEGATE, BENCH_DELEGATE_CHECKED};
+  static const bench_mode modes[] = {BENCH_COLD,  BENCH_DRIVER,       BENCH_DELEGATE, BENCH_DELEGATE_CHECKED,
+                                     BENCH_LANES, BENCH_LANES_CHECKED};
   bench_way ways[BENCH_COUNT(modes)];
   bench_samples samples[BENCH_COUNT(modes)] = {{NULL, 0, 0}};
   for (size_t i = 0; i < BENCH_COUNT(modes); i++) (void)bench_open(&ways[i], modes[i], wp_backend_builtin(), run);

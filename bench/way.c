@@ -10,6 +10,8 @@ const char *bench_mode_name(bench_mode mode) {
   case BENCH_DRIVER: return "driver";
   case BENCH_DELEGATE: return "delegate";
   case BENCH_DELEGATE_CHECKED: return "delegate-checked";
+  case BENCH_LANES: return "lanes";
+  case BENCH_LANES_CHECKED: return "lanes-checked";
   case BENCH_MALLOC: return "malloc";
   case BENCH_MIMALLOC: return "mimalloc";
   }
@@ -23,10 +25,18 @@ static void open_pool(bench_way *way) {
   BENCH(backend->pool_set_threshold(backend->self, way->pool, UINT64_MAX));
 }
 
-static void open_runtime(bench_way *way, int device) {
+wp_runtime_options bench_options(bench_mode mode) {
   wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
+  bool lanes = mode == BENCH_LANES || mode == BENCH_LANES_CHECKED;
+  bool declared = mode == BENCH_LANES || mode == BENCH_DELEGATE;
+  options.caching = lanes ? WP_CACHING_LANES : WP_CACHING_DRIVER;
+  options.stream_contract = declared ? WP_STREAMS_DECLARED : WP_STREAMS_CHECKED;
+  return options;
+}
+
+static void open_runtime(bench_way *way, int device) {
+  wp_runtime_options options = bench_options(way->mode);
   options.backend = way->backend;
-  options.stream_contract = way->mode == BENCH_DELEGATE ? WP_STREAMS_DECLARED : WP_STREAMS_CHECKED;
   BENCH(wp_runtime_create(&options, &way->runtime));
   BENCH(wp_delegate_open(way->runtime, device, NULL, &way->delegate));
 }
@@ -38,7 +48,9 @@ bool bench_open(bench_way *way, bench_mode mode, const wp_backend *backend, cons
   case BENCH_COLD:
   case BENCH_DRIVER: open_pool(way); return true;
   case BENCH_DELEGATE:
-  case BENCH_DELEGATE_CHECKED: open_runtime(way, run->device); return true;
+  case BENCH_DELEGATE_CHECKED:
+  case BENCH_LANES:
+  case BENCH_LANES_CHECKED: open_runtime(way, run->device); return true;
   case BENCH_MALLOC: way->heap_alloc = malloc, way->heap_free = free; return true;
   case BENCH_MIMALLOC: return bench_find_mimalloc(&way->heap_alloc, &way->heap_free);
   }
@@ -81,8 +93,54 @@ void bench_give(const bench_way *way, void *memory, wp_stream stream) {
   }
 }
 
-void bench_synchronize(const bench_way *way, wp_stream stream) {
-  BENCH(way->backend->stream_synchronize(way->backend->self, stream));
+/* -- pairs: three loops alike but for the calls -- */
+
+static void api_pairs(const bench_way *way, size_t bytes, wp_stream stream, unsigned count) {
+  wp_runtime *runtime = way->runtime;
+  wp_delegate *delegate = way->delegate;
+  for (unsigned i = 0; i < count; i++) {
+    void *memory = NULL;
+    BENCH(wp_alloc(delegate, bytes, stream, &memory));
+    BENCH(wp_free(runtime, memory, stream));
+  }
+}
+
+static void pool_pairs(const bench_way *way, size_t bytes, wp_stream stream, unsigned count) {
+  const wp_backend *backend = way->backend;
+  wp_pool pool = way->pool;
+  for (unsigned i = 0; i < count; i++) {
+    void *memory = NULL;
+    BENCH(backend->memory_alloc(backend->self, pool, bytes, stream, &memory));
+    BENCH(backend->memory_free(backend->self, memory, stream));
+  }
+}
+
+/* By pointers, as calls of a shared library are; so the compiler cannot leave a pair out, either. */
+static void heap_pairs(const bench_way *way, size_t bytes, unsigned count) {
+  void *(*alloc)(size_t) = way->heap_alloc;
+  void (*release)(void *) = way->heap_free;
+  for (unsigned i = 0; i < count; i++) {
+    void *memory = alloc(bytes);
+    if (memory == NULL) bench_fail("malloc", "out of host memory");
+    release(memory);
+  }
+}
+
+void bench_pairs(const bench_way *way, size_t bytes, wp_stream stream, unsigned count) {
+  if (way->runtime != NULL) {
+    api_pairs(way, bytes, stream, count);
+  } else if (way->pool != NULL) {
+    pool_pairs(way, bytes, stream, count);
+  } else {
+    heap_pairs(way, bytes, count);
+  }
+}
+
+/* -- streams: through the built-in backend, for what the harness asks for is not counted -- */
+
+void bench_synchronize(wp_stream stream) {
+  const wp_backend *backend = wp_backend_builtin();
+  BENCH(backend->stream_synchronize(backend->self, stream));
 }
 
 wp_stream bench_stream_create(const bench_run *run) {

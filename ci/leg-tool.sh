@@ -27,7 +27,7 @@ helps() {
   for case in $cases; do shows "$case" "$tool" --help || return 1; done
 }
 
-# measures CASE: as JSON, with every field, and as a table.
+# measures CASE: as JSON, with every field and every mode, and as a table.
 measures() {
   "$tool" bench "$1" --rounds 1 --json >"$work/$1.json" && python3 -B tests/tool/fields.py "$work/$1.json" "$1" &&
     "$tool" bench "$1" --rounds 1 >"$work/$1.txt" && grep "^$1: " "$work/$1.txt"
@@ -54,9 +54,20 @@ only() {
 gives_back() { only '"reserved_after":[0-9]*' '"reserved_after":0' "$(grep -v '"mode":"pending-no-wait"' "$work/release.json")"; }
 finishes_later() { only '"reserved_later":[0-9]*' '"reserved_later":0' "$(cat "$work/release.json")"; }
 leaves_the_cache() { grep '"cache_before":268435456,"cache_after":268435456' "$work/cotenant.json"; }
-# One pair asks the driver for one allocation, and for one free.
+# The most that was reserved holds the largest delegate, and is no less than the library and the driver say.
+peaks_are_true() {
+  python3 -B -c '
+import json, sys
+results = [r for r in json.load(open(sys.argv[1]))["results"] if r["case"] == "footprint"]
+most = [max(r["reserved_peak"], r["driver_reserved_most"]) for r in results]
+print(results)
+sys.exit(not all(m >= r["largest_bytes"] and abs(r["peak_ratio"] - m / r["largest_bytes"]) < 0.001
+                 for r, m in zip(results, most)))' "$work/footprint.json"
+}
+has_the_pattern() { grep "^footprint-pattern: " "$work/footprint.txt"; }
+# One pair asks the driver for one allocation, and for one free; in lanes it may ask for less.
 counts() {
-  sed -n 's/.*"operations":\([0-9]*\),"driver_allocs":\([0-9]*\),"driver_frees":\([0-9]*\).*/\1 \2 \3/p' \
+  sed -n '/"mode":"lanes/d; s/.*"operations":\([0-9]*\),"driver_allocs":\([0-9]*\),"driver_frees":\([0-9]*\).*/\1 \2 \3/p' \
     "$work/per-alloc.json" >"$work/counts"
   [ -s "$work/counts" ] && refuses grep -vE '^([1-9][0-9]*) \1 \1$' "$work/counts"
 }
@@ -68,7 +79,7 @@ need python3:python3 gnuplot:gnuplot-nox
 build_preset host
 rm -rf "$work"
 mkdir -p "$work"
-cases="per-alloc delegates release cotenant threads"
+cases="per-alloc delegates release cotenant threads footprint"
 check "--help names every case" helps
 check "--version names the backend" shows "host backend" "$tool" --version
 check "info shows the device" shows "device 0" "$tool" info
@@ -91,6 +102,8 @@ check "a release gives everything back" gives_back
 check "one that does not wait is finished later" finishes_later
 check "the neighbour's cache is untouched" leaves_the_cache
 check "the driver's allocations are counted" counts
+check "a footprint has the pattern beside it" has_the_pattern
+check "its peaks are those of library and driver" peaks_are_true
 say "tool: scripts"
 sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 || true
 sed '$d' "$logs/tool-scripts.log"

@@ -49,16 +49,32 @@ function(warmpool_test name)
   target_include_directories(${name} PRIVATE ${arg_INCLUDES})
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   target_compile_options(${name} PRIVATE -Wno-conversion) # Criterion's assertions assign int to a bit-field
-  # Each Criterion test is a process of its own; beside one another they would fight for a real device.
-  set(jobs 1)
-  if(WARMPOOL_SIMULATED)
-    set(jobs 2)
-  endif()
-  add_test(NAME ${name} COMMAND ${name} --verbose=1 --color=never --short-filename --jobs ${jobs} --timeout 60)
+  warmpool_add_test(${name} ${name})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   warmpool_test_properties(${name} ${arg_LABEL} ${arg_TIMEOUT})
+endfunction()
+
+# Each Criterion test is a process of its own; beside one another they would fight for a real device.
+function(warmpool_add_test name program)
+  set(jobs 1)
+  if(WARMPOOL_SIMULATED)
+    set(jobs 2)
+  endif()
+  add_test(NAME ${name} COMMAND ${program} --verbose=1 --color=never --short-filename --jobs ${jobs} --timeout 60)
+endfunction()
+
+# warmpool_test_again(NAME PROGRAM LABEL label ENVIRONMENT variable=value... [TIMEOUT seconds])
+# A test program once more, with other settings.
+function(warmpool_test_again name program)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT" "ENVIRONMENT")
+  if(NOT TARGET ${program})
+    return()
+  endif()
+  warmpool_add_test(${name} ${program})
+  warmpool_test_properties(${name} ${arg_LABEL} ${arg_TIMEOUT})
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${arg_ENVIRONMENT})
 endfunction()
 
 # warmpool_plain_test(NAME LABEL label SOURCES file... LIBS target... ARGS argument... [TIMEOUT seconds])

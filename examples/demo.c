@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The main job, as tables: what an allocation costs from a pool that keeps nothing ("cold": the driver's default) and
- * from warmpool, the same for 25 delegates, and what is left when they have closed. Exit status 1 if a claim below the
- * tables does not hold, 2 if the demo cannot run here. With --json the figures come as JSON.
+ * from warmpool, which keeps memory warm in lanes of its own or, told so, in the driver's pool; the same for 25
+ * delegates; and what is left when they have closed. Exit status 1 if a claim below the tables does not hold, 2 if the
+ * demo cannot run here. With --json the figures come as JSON.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -18,14 +19,24 @@
 enum { COLD_ROUNDS = 15, WARM_ROUNDS = 200, DELEGATES = 25, BLOCKS = 4, COLD_PASSES = 3, WARM_PASSES = 50 };
 static const size_t block_sizes[BLOCKS] = {(size_t)4 << 10, (size_t)256 << 10, (size_t)1 << 20, (size_t)4 << 20};
 
-/* -- a device, two ways -- */
+/* -- a device, three ways -- */
+
+enum { COLD, DRIVER, LANES, WAYS };
+static const char *const way_names[WAYS] = {"cold", "warm, driver", "warm, lanes"};
+static const char *const way_texts[WAYS] = {"the driver's pool as it comes, which keeps nothing",
+                                            "warmpool, keeping freed memory in the driver's pool (WP_CACHING_DRIVER)",
+                                            "warmpool as it comes, keeping freed memory itself, stream by stream"};
+
+struct way {
+  wp_runtime *runtime; /* NULL where it is cold, and so are the delegates */
+  wp_delegate *delegates[DELEGATES];
+};
 
 struct demo {
   const wp_backend *driver;
-  wp_runtime *runtime;
-
-  wp_pool pool;
+  wp_pool pool; /* of the cold way */
   wp_stream stream;
+  struct way ways[WAYS];
 };
 
 static void stop(const char *what, wp_status status) {
@@ -41,25 +52,27 @@ static void stop(const char *what, wp_status status) {
     if (need_status_ > WP_PENDING) stop(#call, need_status_);                                                          \
   } while (0)
 
-static void *take(struct demo *demo, wp_delegate *delegate, size_t bytes) {
+static void *take(const struct demo *demo, const struct way *way, int delegate, size_t bytes) {
   void *ptr = NULL;
-  if (delegate != NULL) {
-    NEED(wp_alloc(delegate, bytes, demo->stream, &ptr));
+  if (way->runtime != NULL) {
+    NEED(wp_alloc(way->delegates[delegate], bytes, demo->stream, &ptr));
   } else {
     NEED(demo->driver->memory_alloc(demo->driver->self, demo->pool, bytes, demo->stream, &ptr));
   }
   return ptr;
 }
 
-static void give(struct demo *demo, wp_delegate *delegate, void *ptr) {
-  if (delegate != NULL) {
-    NEED(wp_free(demo->runtime, ptr, demo->stream));
+static void give(const struct demo *demo, const struct way *way, void *ptr) {
+  if (way->runtime != NULL) {
+    NEED(wp_free(way->runtime, ptr, demo->stream));
   } else {
     NEED(demo->driver->memory_free(demo->driver->self, ptr, demo->stream));
   }
 }
 
-static void synchronize(struct demo *demo) { NEED(demo->driver->stream_synchronize(demo->driver->self, demo->stream)); }
+static void synchronize(const struct demo *demo) {
+  NEED(demo->driver->stream_synchronize(demo->driver->self, demo->stream));
+}
 
 /* -- measuring -- */
 
@@ -91,12 +104,12 @@ static void progress(const char *what, int done, int of) {
 }
 
 /* Microseconds for one allocation, its free and a synchronisation. The first round is not counted. */
-static double time_allocation(struct demo *demo, wp_delegate *delegate, size_t bytes) {
+static double time_allocation(const struct demo *demo, const struct way *way, size_t bytes) {
   double samples[WARM_ROUNDS];
-  int rounds = delegate != NULL ? WARM_ROUNDS : COLD_ROUNDS;
+  int rounds = way->runtime != NULL ? WARM_ROUNDS : COLD_ROUNDS;
   for (int i = -1; i < rounds; i++) {
     double start = now_us();
-    give(demo, delegate, take(demo, delegate, bytes));
+    give(demo, way, take(demo, way, 0, bytes));
     synchronize(demo);
     if (i >= 0) samples[i] = now_us() - start;
     progress("measuring allocations", i + 1, rounds);
@@ -105,41 +118,38 @@ static double time_allocation(struct demo *demo, wp_delegate *delegate, size_t b
 }
 
 /* One inference: each delegate in turn takes its blocks, gives them back and waits for its stream. */
-static double time_pass(struct demo *demo, wp_delegate *const *delegates) {
+static double time_pass(const struct demo *demo, const struct way *way) {
   double start = now_us();
   for (int d = 0; d < DELEGATES; d++) {
     void *blocks[BLOCKS];
-    for (int b = 0; b < BLOCKS; b++) blocks[b] = take(demo, delegates[d], block_sizes[b]);
-    for (int b = 0; b < BLOCKS; b++) give(demo, delegates[d], blocks[b]);
+    for (int b = 0; b < BLOCKS; b++) blocks[b] = take(demo, way, d, block_sizes[b]);
+    for (int b = 0; b < BLOCKS; b++) give(demo, way, blocks[b]);
     synchronize(demo);
   }
   return now_us() - start;
 }
 
-struct passes {
-  double first, later;
-};
-
-static struct passes time_passes(struct demo *demo, wp_delegate *const *delegates) {
+/* The median of all but the first pass, which *first is of. */
+static double time_passes(const struct demo *demo, const struct way *way, double *first) {
   double samples[WARM_PASSES];
-  int count = delegates[0] != NULL ? WARM_PASSES : COLD_PASSES;
-  struct passes result = {time_pass(demo, delegates), 0};
+  int count = way->runtime != NULL ? WARM_PASSES : COLD_PASSES;
+  *first = time_pass(demo, way);
   for (int i = 0; i < count; i++) {
-    samples[i] = time_pass(demo, delegates);
+    samples[i] = time_pass(demo, way);
     progress("measuring delegates", i + 1, count);
   }
-  result.later = median(samples, count);
-  return result;
+  return median(samples, count);
 }
 
 /* -- what is shown -- */
 
 #define SIZES 3
-struct figures {
+struct figures { /* microseconds */
   size_t size[SIZES];
-  double cold[SIZES], warm[SIZES];
-  struct passes cold_passes, warm_passes;
-  double open_us, close_us; /* of all delegates together */
+  double allocation[SIZES][WAYS];
+  double first_pass[WAYS], later_pass[WAYS];
+  double open[WAYS], close[WAYS]; /* of all delegates together; nothing where it is cold */
+  /* of the library as it comes */
   uint64_t reserved_open;   /* before the closes */
   uint64_t reserved_one;    /* with one delegate left */
   wp_release_report report; /* of the last close */
@@ -160,23 +170,40 @@ static const char *bytes_text(uint64_t bytes) {
   return text;
 }
 
-static void row(const char *name, double cold, double warm) {
-  (void)printf("  %-22s %12.2f us %12.2f us %10.0f x\n", name, cold, warm, cold / warm);
+static void head(const char *what) {
+  (void)printf("  %-19s", what);
+  for (int w = 0; w < WAYS; w++) (void)printf(" %15s", way_names[w]);
+  (void)printf(" %10s\n", "faster");
+}
+
+/* What took no time was not there to do. */
+static void row(const char *name, const double *us) {
+  (void)printf("  %-19s", name);
+  for (int w = 0; w < WAYS; w++) {
+    if (us[w] > 0) {
+      (void)printf(" %12.2f us", us[w]);
+    } else {
+      (void)printf(" %15s", "-");
+    }
+  }
+  if (us[COLD] > 0) (void)printf(" %8.0f x", us[COLD] / us[LANES]);
+  (void)printf("\n");
 }
 
 static void show_tables(const struct demo *demo, const struct figures *figures) {
-  (void)printf("warmpool %s, %s backend, one device of %s\n\n", wp_version(), demo->driver->name,
+  (void)printf("warmpool %s, %s backend, one device of %s\n", wp_version(), demo->driver->name,
                bytes_text(figures->after.device_total));
-  (void)printf("One allocation: alloc + free + synchronise       (median)\n");
-  (void)printf("  %-22s %15s %15s %12s\n", "size", "cold", "warm", "faster");
-  for (int i = 0; i < SIZES; i++) row(bytes_text(figures->size[i]), figures->cold[i], figures->warm[i]);
+  for (int w = 0; w < WAYS; w++) (void)printf("  %-14s %s\n", way_names[w], way_texts[w]);
+  (void)printf("\nOne allocation: alloc + free + synchronise (median)\n");
+  head("size");
+  for (int i = 0; i < SIZES; i++) row(bytes_text(figures->size[i]), figures->allocation[i]);
   (void)printf("\n%d delegates, %d blocks each, synchronise after each: one inference\n", DELEGATES, BLOCKS);
-  (void)printf("  %-22s %15s %15s %12s\n", "", "cold", "warm", "faster");
-  row("first inference", figures->cold_passes.first, figures->warm_passes.first);
-  row("every later one", figures->cold_passes.later, figures->warm_passes.later);
-  (void)printf("  %-22s %15s %12.2f us\n", "opening all of them", "-", figures->open_us);
-  (void)printf("  %-22s %15s %12.2f us\n", "closing all of them", "-", figures->close_us);
-  (void)printf("\nMemory given back\n");
+  head("");
+  row("first inference", figures->first_pass);
+  row("every later one", figures->later_pass);
+  row("opening all of them", figures->open);
+  row("closing all of them", figures->close);
+  (void)printf("\nMemory given back, warm in lanes\n");
   (void)printf("  %-40s %12s reserved\n", "25 delegates open", bytes_text(figures->reserved_open));
   (void)printf("  %-40s %12s reserved\n", "24 closed, the last one still warm", bytes_text(figures->reserved_one));
   (void)printf("  %-40s %12s reserved, %s live, %s pending\n", "all closed", bytes_text(figures->report.reserved_after),
@@ -184,15 +211,19 @@ static void show_tables(const struct demo *demo, const struct figures *figures) 
 }
 
 static void show_json(const struct demo *demo, const struct figures *figures) {
+  static const char *const json_names[WAYS] = {"cold", "driver", "warm"};
   (void)printf("{\"warmpool\":\"%s\",\"backend\":\"%s\",\"allocation\":[", wp_version(), demo->driver->name);
   for (int i = 0; i < SIZES; i++) {
-    (void)printf("%s{\"bytes\":%zu,\"cold_us\":%.3f,\"warm_us\":%.3f}", i > 0 ? "," : "", figures->size[i],
-                 figures->cold[i], figures->warm[i]);
+    const double *us = figures->allocation[i];
+    (void)printf("%s{\"bytes\":%zu,\"cold_us\":%.3f,\"driver_us\":%.3f,\"warm_us\":%.3f}", i > 0 ? "," : "",
+                 figures->size[i], us[COLD], us[DRIVER], us[LANES]);
   }
-  (void)printf("],\"delegates\":{\"count\":%d,\"blocks\":%d,\"cold_first_us\":%.1f,\"cold_later_us\":%.1f,"
-               "\"warm_first_us\":%.1f,\"warm_later_us\":%.1f,\"open_us\":%.1f,\"close_us\":%.1f},",
-               DELEGATES, BLOCKS, figures->cold_passes.first, figures->cold_passes.later, figures->warm_passes.first,
-               figures->warm_passes.later, figures->open_us, figures->close_us);
+  (void)printf("],\"delegates\":{\"count\":%d,\"blocks\":%d", DELEGATES, BLOCKS);
+  for (int w = 0; w < WAYS; w++) {
+    (void)printf(",\"%s_first_us\":%.1f,\"%s_later_us\":%.1f", json_names[w], figures->first_pass[w], json_names[w],
+                 figures->later_pass[w]);
+  }
+  (void)printf(",\"open_us\":%.1f,\"close_us\":%.1f},", figures->open[LANES], figures->close[LANES]);
   (void)printf("\"release\":{\"reserved_open\":%" PRIu64 ",\"reserved_after\":%" PRIu64 ",\"live_bytes\":%" PRIu64
                ",\"pending_bytes\":%" PRIu64 "}}\n",
                figures->reserved_open, figures->report.reserved_after, figures->report.live_bytes,
@@ -207,10 +238,10 @@ static bool claim(bool quiet, const char *text, bool holds) {
 static bool check_claims(const struct figures *figures, bool quiet) {
   bool all = true;
   if (!quiet) (void)printf("\nClaims\n");
-  all &=
-      claim(quiet, "warm is at least 10 times faster than cold for 1 MiB", figures->cold[1] >= 10 * figures->warm[1]);
+  all &= claim(quiet, "warm is at least 10 times faster than cold for 1 MiB",
+               figures->allocation[1][COLD] >= 10 * figures->allocation[1][LANES]);
   all &= claim(quiet, "a later inference of 25 delegates is faster warm than cold",
-               figures->cold_passes.later > figures->warm_passes.later);
+               figures->later_pass[COLD] > figures->later_pass[LANES]);
   all &= claim(quiet, "memory stays warm while one delegate is open", figures->reserved_one > 0);
   all &= claim(quiet, "after the last close nothing is reserved, live or pending",
                figures->closed == WP_OK && figures->report.reserved_after == 0 && figures->report.live_bytes == 0 &&
@@ -220,41 +251,60 @@ static bool check_claims(const struct figures *figures, bool quiet) {
 
 /* -- the run -- */
 
-static void measure(struct demo *demo, struct figures *figures) {
-  static const size_t sizes[SIZES] = {(size_t)4 << 10, (size_t)1 << 20, (size_t)64 << 20};
-  wp_delegate *warm[DELEGATES], *cold[DELEGATES] = {NULL};
-  wp_driver_stats driver = WP_DRIVER_STATS_INIT;
-  NEED(demo->driver->pool_create(demo->driver->self, &demo->pool));
+static double open_way(struct way *way, wp_caching caching) {
+  wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
+  options.caching = caching;
+  NEED(wp_runtime_create(&options, &way->runtime));
   double start = now_us();
-  for (int d = 0; d < DELEGATES; d++) NEED(wp_delegate_open(demo->runtime, WP_DEVICE_CURRENT, NULL, &warm[d]));
-  figures->open_us = now_us() - start;
+  for (int d = 0; d < DELEGATES; d++) NEED(wp_delegate_open(way->runtime, WP_DEVICE_CURRENT, NULL, &way->delegates[d]));
+  return now_us() - start;
+}
 
-  figures->cold_passes = time_passes(demo, cold);
-  figures->warm_passes = time_passes(demo, warm);
+static void measure(const struct demo *demo, struct figures *figures) {
+  static const size_t sizes[SIZES] = {(size_t)4 << 10, (size_t)1 << 20, (size_t)64 << 20};
+  for (int w = 0; w < WAYS; w++) {
+    figures->later_pass[w] = time_passes(demo, &demo->ways[w], &figures->first_pass[w]);
+  }
   for (int i = 0; i < SIZES; i++) {
     figures->size[i] = sizes[i];
-    figures->cold[i] = time_allocation(demo, NULL, sizes[i]);
-    figures->warm[i] = time_allocation(demo, warm[0], sizes[i]);
+    for (int w = 0; w < WAYS; w++) figures->allocation[i][w] = time_allocation(demo, &demo->ways[w], sizes[i]);
   }
   progress(NULL, 0, 0);
+}
 
-  NEED(wp_query_driver(demo->runtime, WP_DEVICE_CURRENT, &driver));
+/* Leaves in `figures` what the last close found, and what one delegate had kept warm until then. */
+static double close_way(struct way *way, struct figures *figures) {
+  wp_driver_stats driver = WP_DRIVER_STATS_INIT;
+  NEED(wp_query_driver(way->runtime, WP_DEVICE_CURRENT, &driver));
   figures->reserved_open = driver.pool_reserved;
   figures->report = (wp_release_report)WP_RELEASE_REPORT_INIT;
-  start = now_us();
+  double start = now_us();
   for (int d = 0; d < DELEGATES; d++) {
-    figures->closed = wp_delegate_close(warm[d], &figures->report);
+    figures->closed = wp_delegate_close(way->delegates[d], &figures->report);
     NEED(figures->closed);
     if (d == DELEGATES - 2) figures->reserved_one = figures->report.reserved_after;
   }
-  figures->close_us = now_us() - start;
+  double us = now_us() - start;
   figures->after = (wp_driver_stats)WP_DRIVER_STATS_INIT;
-  NEED(wp_query_driver(demo->runtime, WP_DEVICE_CURRENT, &figures->after));
+  NEED(wp_query_driver(way->runtime, WP_DEVICE_CURRENT, &figures->after));
+  NEED(wp_runtime_destroy(way->runtime));
+  return us;
+}
+
+static void run(struct demo *demo, struct figures *figures) {
+  NEED(demo->driver->stream_create(demo->driver->self, &demo->stream));
+  NEED(demo->driver->pool_create(demo->driver->self, &demo->pool));
+  figures->open[DRIVER] = open_way(&demo->ways[DRIVER], WP_CACHING_DRIVER);
+  figures->open[LANES] = open_way(&demo->ways[LANES], WP_CACHING_LANES);
+  measure(demo, figures);
+  figures->close[DRIVER] = close_way(&demo->ways[DRIVER], figures);
+  figures->close[LANES] = close_way(&demo->ways[LANES], figures); /* the last, for it is shown */
   NEED(demo->driver->pool_destroy(demo->driver->self, demo->pool));
+  NEED(demo->driver->stream_destroy(demo->driver->self, demo->stream));
 }
 
 int main(int argc, char **argv) {
-  struct demo demo = {wp_backend_builtin(), NULL, NULL, NULL};
+  struct demo demo = {.driver = wp_backend_builtin()};
   struct figures figures = {0};
   bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
   int devices = 0;
@@ -264,11 +314,7 @@ int main(int argc, char **argv) {
   }
   wp_status found = demo.driver->device_count(demo.driver->self, &devices);
   if (found != WP_OK) stop("no device to run on", found);
-  NEED(wp_runtime_create(NULL, &demo.runtime));
-  NEED(demo.driver->stream_create(demo.driver->self, &demo.stream));
-  measure(&demo, &figures);
-  NEED(demo.driver->stream_destroy(demo.driver->self, demo.stream));
-  NEED(wp_runtime_destroy(demo.runtime));
+  run(&demo, &figures);
   if (json) {
     show_json(&demo, &figures);
   } else {

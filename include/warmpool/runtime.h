@@ -23,6 +23,13 @@ typedef enum wp_wait {
   WP_NO_WAIT = 1 /* leave what is unfinished pending; a later call, or wp_tick, finishes it */
 } wp_wait;
 
+/* Where freed memory stays warm. */
+typedef enum wp_caching {
+  WP_CACHING_LANES = 0, /* in the library, stream by stream: an allocation that freed memory of its stream can serve
+                           makes no driver call, whatever the driver does with memory of its own pool */
+  WP_CACHING_DRIVER = 1 /* in the driver's pool, which every allocation and free goes to */
+} wp_caching;
+
 /* How the library learns about the life of a stream. */
 typedef enum wp_stream_contract {
   WP_STREAMS_CHECKED = 0, /* promises nothing: every call asks the driver which stream the handle stands for, and every
@@ -57,11 +64,12 @@ typedef void wp_log_callback(void *user, const char *message);
 typedef struct wp_runtime_options {
   size_t size;               /* sizeof(wp_runtime_options) */
   const wp_backend *backend; /* NULL: the built-in one. Must stay valid until the runtime is destroyed */
+  wp_caching caching;
   wp_stream_contract stream_contract;
   wp_wait release_wait;       /* what the last close of a device, and wp_runtime_destroy, do about unfinished work */
   wp_oom_policy oom_policy;   /* what an allocation does when the device is full */
   wp_graph_trim graph_trim;   /* what a release does about graph memory */
-  uint64_t release_threshold; /* bytes the driver's pool may keep over synchronisations while a delegate is open */
+  uint64_t release_threshold; /* most idle bytes kept on each device while a delegate is open */
   uint64_t limit_bytes;       /* most live bytes on each device; 0: no limit */
   uint64_t keep_bytes;        /* bytes each device's pool may keep after its last close */
   wp_log_callback *log;       /* NULL: nothing is reported */
@@ -69,8 +77,8 @@ typedef struct wp_runtime_options {
 } wp_runtime_options;
 #define WP_RUNTIME_OPTIONS_INIT                                                                                        \
   {                                                                                                                    \
-    sizeof(wp_runtime_options), NULL, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT, WP_GRAPH_TRIM_IF_USED,     \
-        UINT64_MAX, 0, 0, NULL, NULL                                                                                   \
+    sizeof(wp_runtime_options), NULL, WP_CACHING_LANES, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT,          \
+        WP_GRAPH_TRIM_IF_USED, UINT64_MAX, 0, 0, NULL, NULL                                                            \
   }
 
 /*
@@ -93,11 +101,12 @@ WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
 
 /*
  * The default runtime: one for each copy of the library in a process, made by the first call, never destroyed. Its
- * options come from the environment: WARMPOOL_STREAMS=checked|declared, WARMPOOL_RELEASE_WAIT=wait|no-wait,
- * WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_GRAPH_TRIM=if-used|never, WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES
- * and WARMPOOL_KEEP_BYTES in bytes (K, M, G or T behind the number stand for KiB, MiB, GiB, TiB).
- * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, or a variable has no meaning: wp_last_error names it);
- * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED (the parent process made it). After a failure the next call tries again.
+ * options come from the environment: WARMPOOL_CACHING=lanes|driver, WARMPOOL_STREAMS=checked|declared,
+ * WARMPOOL_RELEASE_WAIT=wait|no-wait, WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_GRAPH_TRIM=if-used|never,
+ * WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES and WARMPOOL_KEEP_BYTES in bytes (K, M, G or T behind the number
+ * stand for KiB, MiB, GiB, TiB). Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, or a variable has no
+ * meaning: wp_last_error names it); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED (the parent process made it). After a
+ * failure the next call tries again.
  */
 WP_API wp_status wp_runtime_default(wp_runtime **out);
 

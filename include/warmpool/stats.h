@@ -43,11 +43,15 @@ typedef struct wp_delegate wp_delegate;
   X(live_bytes)                                                                                                        \
   X(live_peak)                                                                                                         \
   X(live_blocks)                                                                                                       \
+  X(cached_bytes)                                                                                                      \
   X(parked_bytes)                                                                                                      \
   X(reserved_bytes)                                                                                                    \
   X(reserved_peak)                                                                                                     \
   X(allocs)                                                                                                            \
   X(frees)                                                                                                             \
+  X(lane_hits)                                                                                                         \
+  X(lane_misses)                                                                                                       \
+  X(steals)                                                                                                            \
   X(driver_allocs)                                                                                                     \
   X(driver_frees)                                                                                                      \
   X(oom_retries)                                                                                                       \
@@ -61,7 +65,7 @@ typedef struct wp_stats {
 } wp_stats;
 #undef WP_STATS_MEMBER
 #define WP_STATS_INIT                                                                                                  \
-  { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* What the driver says of a device and of this runtime's pool on it. */
 typedef struct wp_driver_stats {

@@ -27,8 +27,9 @@ static inline void wp__counter_raise(wp__counter *counter, uint64_t to) {
 typedef struct wp__account {
   uint64_t limit;      /* 0: none */
   wp__counter claimed; /* towards the limit: live, and being asked of the driver */
-  wp__counter live;
   wp__counter live_peak;
+  /* In WP_CACHING_DRIVER; otherwise the lanes count. */
+  wp__counter live;
   wp__counter allocs;
   wp__counter frees;
 } wp__account;
@@ -45,6 +46,10 @@ static inline bool wp__account_claim(wp__account *account, uint64_t bytes) {
 
 static inline void wp__account_unclaim(wp__account *account, uint64_t bytes) {
   if (account->limit != 0) wp__counter_sub(&account->claimed, bytes);
+}
+
+static inline void wp__account_peak(wp__account *account) {
+  if (account->limit != 0) wp__counter_raise(&account->live_peak, wp__counter_get(&account->claimed));
 }
 
 /* Counts a block as handed out. Returns the live bytes with it. */

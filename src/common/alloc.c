@@ -1,176 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alloc.h"
-
-#include <stdint.h>
-
-#include "delegate.h"
-#include "free.h"
+/* wp_alloc and wp_prime: arguments, limits, and which way a request goes. */
+#include "direct.h"
 #include "home.h"
-#include "release.h"
+#include "refill.h"
 #include "runtime.h"
-#include "uses.h"
-
-bool wp__round_up(size_t bytes, size_t *rounded) {
-  if (bytes > SIZE_MAX - (WP__GRANULE - 1)) return false;
-  *rounded = (bytes + (WP__GRANULE - 1)) & ~(WP__GRANULE - 1);
-  return true;
-}
-
-/* -- asking the driver -- */
-
-static wp_status ask_driver(wp__device *device, size_t bytes, wp_stream stream, void **out) {
-  void *ptr = NULL;
-  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_alloc, device->pool, bytes, stream, &ptr);
-  if (status != WP_OK) return status;
-  if (ptr == NULL) return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "the driver had no memory");
-  *out = ptr;
-  return WP_OK;
-}
-
-/* Gives back what can go (`wait`: also what has to be waited for) and asks again. */
-static wp_status reclaim_and_ask(wp__device *device, size_t bytes, wp_stream stream, wp_wait wait, void **out) {
-  wp_release_report report = WP_RELEASE_REPORT_INIT;
-  if (wp__release(device, 0, wait, &report) > WP_PENDING) wp__log_fault(device->runtime, "reclaiming was incomplete");
-  (void)wp__counter_add(&device->oom_retries, 1);
-  return ask_driver(device, bytes, stream, out);
-}
-
-/* `captured`: the stream is being captured, and so nothing is trimmed or waited for. */
-static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream stream, bool captured, void **out) {
-  wp_oom_policy policy = captured ? WP_OOM_FAIL : device->runtime->options.oom_policy;
-  wp_status status = ask_driver(device, bytes, stream, out);
-  if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
-    status = reclaim_and_ask(device, bytes, stream, WP_NO_WAIT, out);
-  }
-  if (status == WP_ERROR_OUT_OF_MEMORY && policy == WP_OOM_RECLAIM_AND_WAIT) {
-    status = reclaim_and_ask(device, bytes, stream, WP_WAIT, out);
-  }
-  if (status == WP_ERROR_OUT_OF_MEMORY && policy != WP_OOM_FAIL) {
-    /* What the driver mapped before it found that it would not do; all else went before. */
-    (void)WP__VENDOR(device->runtime, pool_trim, device->pool, 0);
-  }
-  if (status == WP_OK && !captured) (void)wp__counter_add(&device->driver_allocs, 1);
-  return status;
-}
-
-/* Some drivers drop a threshold that was set before the pool's first allocation (H4). */
-static void settle_threshold(wp__device *device) {
-  if (atomic_load_explicit(&device->threshold_settled, memory_order_relaxed)) return;
-  if (wp__device_reapply_threshold(device) == WP_OK) {
-    atomic_store_explicit(&device->threshold_settled, true, memory_order_relaxed);
-  } else {
-    wp__log_fault(device->runtime, "the release threshold may not hold yet");
-  }
-}
-
-void wp__give_up(wp__device *device, wp__block *block, wp__stream *stream) {
-  wp_runtime *runtime = device->runtime;
-  wp_stream handle = atomic_load(&block->stream);
-  uint64_t bytes = atomic_load(&block->bytes);
-  wp_status status = stream == NULL ? WP_OK : wp__stream_prepare(device, stream);
-  if (status == WP_OK) status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
-  if (status == WP_OK) {
-    if (!block->captured) (void)wp__counter_add(&device->driver_frees, 1);
-    wp__block_drop(&runtime->blocks, block);
-    if (stream != NULL) wp__stream_freed(device, stream, bytes, true);
-  } else if (stream == NULL) {
-    wp__block_drop(&runtime->blocks, block); /* the graph's own affair: nothing can be recorded in a capture */
-  } else {
-    /* Nobody has used it: all that has to come before a free on home is the allocation itself. */
-    if (wp__use_record(device, handle, stream, &block->own) == WP_OK) block->uses = &block->own;
-    wp__home_park(device, block);
-  }
-  if (stream != NULL) wp__release_if_closed(device);
-}
-
-/* -- wp_alloc -- */
-
-static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *device, wp_delegate *delegate,
-                     wp_stream stream) {
-  atomic_store_explicit(&block->bytes, bytes, memory_order_release);
-  atomic_store_explicit(&block->device, device, memory_order_release);
-  atomic_store_explicit(&block->delegate, delegate, memory_order_release);
-  atomic_store_explicit(&block->stream, stream, memory_order_release);
-  atomic_store_explicit(&block->ptr, ptr, memory_order_release);
-}
-
-/* The driver gives an address anew: a captured block that was there has gone with its graph. */
-static void forget_captured(wp__device *device, void *ptr) {
-  wp__blocks *blocks = &device->runtime->blocks;
-  wp__block *block = wp__block_claim_dormant(blocks, ptr);
-  if (block == NULL && (block = wp__block_claim(blocks, ptr)) != NULL) { /* never launched, never freed */
-    wp__uses_drop(device, block);
-    wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
-  }
-  if (block != NULL) wp__block_drop(blocks, block);
-}
-
-/* Enters a block that the driver has given in the map and the accounts, and makes it live. */
-static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
-  wp__device *device = delegate->device;
-  wp__blocks *blocks = &device->runtime->blocks;
-  void *ptr = atomic_load(&block->ptr);
-  uint64_t bytes = atomic_load(&block->bytes);
-  if (!wp__map_holds(ptr)) {
-    return wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
-  }
-  forget_captured(device, ptr);
-  if (!wp__map_set(&blocks->map, ptr, block)) {
-    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to register a block");
-  }
-  if (block->captured) (void)wp__counter_add(&device->graph_live, bytes);
-  (void)wp__account_alloc(&delegate->account, bytes);
-  uint64_t live = wp__account_alloc(&device->account, bytes);
-  wp__counter_raise(&device->reserved_peak, live + wp__counter_get(&device->parked_bytes));
-  wp__block_publish(block);
-  return WP_OK;
-}
-
-/* With the limits claimed and the device current. */
-static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
-  wp__device *device = delegate->device;
-  wp_runtime *runtime = device->runtime;
-  wp__stream *stream;
-  wp_capture_state state;
-  void *ptr;
-  wp_status status = wp__stream_look(device, handle, true, &stream, &state);
-  if (status != WP_OK) return status;
-  if (state == WP_CAPTURE_IMPLICIT) return wp__stream_refuse(device, state, "the legacy stream cannot be used");
-  if (stream != NULL) handle = stream->handle;
-  wp__block *block = wp__block_take(&runtime->blocks);
-  if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
-  block->captured = state == WP_CAPTURE_ACTIVE;
-  if (block->captured) atomic_store_explicit(&device->graph_used, true, memory_order_relaxed);
-  status = driver_alloc(device, bytes, handle, block->captured, &ptr);
-  if (status != WP_OK) {
-    wp__block_drop(&runtime->blocks, block);
-    return status;
-  }
-  describe(block, ptr, bytes, device, delegate, handle);
-  block->origin = stream;
-  block->origin_epoch = stream == NULL ? 0 : wp__counter_get(&stream->epoch);
-  status = hand_out(delegate, block);
-  if (status != WP_OK) {
-    wp__give_up(device, block, stream);
-    return status;
-  }
-  if (!block->captured) settle_threshold(device);
-  *out = ptr;
-  return WP_OK;
-}
+#include "stats.h"
+#include "warm.h"
 
 static wp_status claim_limits(wp_delegate *delegate, size_t bytes) {
   wp__device *device = delegate->device;
-  const char *whose = "delegate's";
-  wp__account *account = &delegate->account;
-  if (wp__account_claim(&delegate->account, bytes)) {
-    if (wp__account_claim(&device->account, bytes)) return WP_OK;
-    wp__account_unclaim(&delegate->account, bytes);
-    whose = "runtime's";
-    account = &device->account;
-  }
-  return wp__refuse(WP_ERROR_LIMIT, device->ordinal, "%zu bytes more would pass the %s limit of %llu", bytes, whose,
-                    (unsigned long long)account->limit);
+  if (wp__limits_claim(delegate, device, bytes)) return WP_OK;
+  bool own =
+      delegate->account.limit != 0 && wp__counter_get(&delegate->account.claimed) + bytes > delegate->account.limit;
+  return wp__refuse(WP_ERROR_LIMIT, device->ordinal, "%zu bytes more would pass the %s limit of %llu", bytes,
+                    own ? "delegate's" : "runtime's",
+                    (unsigned long long)(own ? delegate->account.limit : device->account.limit));
 }
 
 /* What wp_last_error tells about an exhaustion, as far as the driver answers now; a limit needs no driver. */
@@ -178,7 +22,7 @@ static void add_figures(wp__device *device, wp_status status, size_t requested) 
   wp_runtime *runtime = device->runtime;
   wp__scope scope;
   wp_pool_usage usage = {0, 0};
-  wp__figures figures = {.requested = requested, .live = wp__counter_get(&device->account.live)};
+  wp__figures figures = {.requested = requested, .live = wp__device_live(device)};
   if (status != WP_ERROR_OUT_OF_MEMORY && status != WP_ERROR_LIMIT) return;
   if (status == WP_ERROR_OUT_OF_MEMORY) {
     wp__fault_keep();
@@ -189,8 +33,9 @@ static void add_figures(wp__device *device, wp_status status, size_t requested) 
     }
     wp__fault_restore();
   }
+  uint64_t busy = device->lanes ? figures.live : usage.used;
   figures.reserved = usage.reserved;
-  figures.cached = usage.reserved - usage.used;
+  figures.cached = usage.reserved > busy ? usage.reserved - busy : 0;
   wp__fault_figures(&figures);
 }
 
@@ -208,9 +53,30 @@ static wp_status hold_open(wp_delegate *delegate) {
   return status;
 }
 
+/* Blocks of the driver's are handed out in steps of this many bytes. */
+#define GRANULE ((size_t)512)
+static size_t round_up(size_t bytes) { return (bytes + (GRANULE - 1)) & ~(GRANULE - 1); }
+
 static wp_status round_request(const wp_delegate *delegate, size_t bytes, size_t *rounded) {
-  if (wp__round_up(bytes, rounded)) return WP_OK;
-  return wp__refuse(WP_ERROR_OUT_OF_MEMORY, delegate->device->ordinal, "no device has %zu bytes", bytes);
+  const wp__device *device = delegate->device;
+  if (bytes <= WP__CLASS_LARGEST) {
+    *rounded = device->lanes ? wp__class_bytes(wp__class_above(bytes)) : round_up(bytes);
+    return WP_OK;
+  }
+  return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "no device has %zu bytes", bytes);
+}
+
+/* With the limits claimed and the device current. */
+static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
+  wp__device *device = delegate->device;
+  wp__stream *stream;
+  wp_capture_state state;
+  wp_status status = wp__stream_look(device, handle, true, &stream, &state);
+  if (status != WP_OK) return status;
+  if (state == WP_CAPTURE_IMPLICIT) return wp__stream_refuse(device, state, "the legacy stream cannot be used");
+  if (!device->lanes) return wp__direct_alloc(delegate, stream, stream == NULL ? handle : stream->handle, bytes, out);
+  if (state != WP_CAPTURE_NONE) return wp__stream_refuse(device, state, "a lane cannot serve an allocation");
+  return wp__lane_alloc(delegate, stream, bytes, out);
 }
 
 static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
@@ -225,8 +91,7 @@ static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
     wp__scope_leave(&scope);
   }
   if (status != WP_OK) {
-    wp__account_unclaim(&delegate->account, bytes);
-    wp__account_unclaim(&device->account, bytes);
+    wp__limits_unclaim(delegate, device, bytes);
   }
   return status;
 }
@@ -242,7 +107,7 @@ static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stre
   } else {
     status = round_request(delegate, bytes, &rounded);
     if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, out);
-    if (status == WP_OK) return WP_OK; /* the block keeps the reference */
+    if (status == WP_OK && !delegate->device->lanes) return WP_OK; /* the block keeps the reference */
     add_figures(delegate->device, status, bytes);
   }
   wp__delegate_release(delegate);
@@ -250,28 +115,17 @@ static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stre
 }
 
 wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  if (wp__warm_alloc(delegate, bytes, stream, out)) return WP_OK;
   return wp__result("wp_alloc", alloc_block(delegate, bytes, stream, out));
 }
 
-/* -- wp_prime: the driver maps the memory for an allocation and keeps it when that is freed -- */
+/* -- wp_prime -- */
 
 static wp_status prime_stream(wp__device *device, size_t bytes, wp_stream handle) {
-  wp_runtime *runtime = device->runtime;
   wp__stream *stream;
-  void *ptr;
   wp_status status = wp__stream_find(device, handle, "memory cannot be primed", &stream);
   if (status != WP_OK) return status;
-  wp__block *block = wp__block_take(&runtime->blocks);
-  if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
-  status = driver_alloc(device, bytes, stream->handle, false, &ptr);
-  if (status != WP_OK) {
-    wp__block_drop(&runtime->blocks, block);
-    return status;
-  }
-  settle_threshold(device); /* before the free, which might otherwise give the memory back */
-  describe(block, ptr, bytes, device, NULL, stream->handle);
-  wp__give_up(device, block, stream);
-  return WP_OK;
+  return device->lanes ? wp__lane_prime(device, stream, bytes) : wp__direct_prime(device, stream, bytes);
 }
 
 static wp_status prime_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream) {

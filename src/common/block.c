@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "block.h"
 
-#define STATE_BITS 3
-#define STATE_MASK ((uint64_t)7)
-
-static uint64_t state_of(uint64_t word) { return word & STATE_MASK; }
-static uint64_t with_state(uint64_t word, uint64_t state) { return (word & ~STATE_MASK) | state; }
+static uint64_t state_of(uint64_t word) { return word & WP__BLOCK_STATE_MASK; }
+static uint64_t with_state(uint64_t word, uint64_t state) { return (word & ~WP__BLOCK_STATE_MASK) | state; }
 static uint64_t word_of(const wp__block *block) { return atomic_load_explicit(&block->word, memory_order_acquire); }
 
 static void set_state(wp__block *block, uint64_t state) {
@@ -45,7 +42,7 @@ static wp__block *make_record(wp__blocks *blocks) {
   if (slab < WP__SLABS_MAX) {
     block = atomic_load_explicit(&blocks->slabs[slab], memory_order_relaxed);
     if (block == NULL) {
-      block = wp__os_calloc(WP__BLOCKS_PER_SLAB, sizeof *block);
+      block = wp__os_calloc_lines(WP__BLOCKS_PER_SLAB, sizeof *block);
       atomic_store_explicit(&blocks->slabs[slab], block, memory_order_release);
     }
     if (block != NULL) {
@@ -74,8 +71,8 @@ wp__block *wp__block_take(wp__blocks *blocks) {
   wp__block *block = pop_idle(blocks);
   if (block == NULL) block = make_record(blocks);
   if (block == NULL) return NULL;
-  uint64_t generation = (word_of(block) >> STATE_BITS) + 1;
-  atomic_store_explicit(&block->word, generation << STATE_BITS | WP__BLOCK_TAKEN, memory_order_release);
+  uint64_t generation = (word_of(block) >> WP__BLOCK_STATE_BITS) + 1;
+  atomic_store_explicit(&block->word, generation << WP__BLOCK_STATE_BITS | WP__BLOCK_TAKEN, memory_order_release);
   block->uses = NULL;
   block->captured = false;
   return block;
@@ -92,6 +89,7 @@ void wp__block_drop(wp__blocks *blocks, wp__block *block) {
 }
 
 void wp__block_publish(wp__block *block) { set_state(block, WP__BLOCK_LIVE); }
+
 void wp__block_rest(wp__block *block) { set_state(block, WP__BLOCK_DORMANT); }
 
 /* LIVE to `state`, waiting out a LOCKED; false as soon as the block is not that of `word` any more. */

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap.h"
 #include "map.h"
 #include "os.h"
 #include "warmpool/delegate.h"
 
 typedef struct wp__device wp__device;
 typedef struct wp__stream wp__stream;
+typedef struct wp__tally wp__tally;
 
 /* A stream that may use a block, at the point where its event was recorded. */
 typedef struct wp__use {
@@ -31,14 +33,16 @@ typedef struct wp__use {
  *   IDLE     in the registry's free list
  *   LIVE     handed out
  *   LOCKED   handed out, and a thread is changing `uses`: a few instructions, no driver call
- *   TAKEN    one thread's alone: on its way out to the caller, or back to the driver
+ *   TAKEN    one thread's alone, on its way out to the caller or back; or a lane's, and changed under its lock
  *   DORMANT  a captured allocation that was freed outside its graph: each launch of the graph allocates it anew, which
  *            only the driver knows; in the map, not counted
  */
+#define WP__BLOCK_STATE_BITS 3
+#define WP__BLOCK_STATE_MASK ((uint64_t)7)
 enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_TAKEN = 3, WP__BLOCK_DORMANT = 4 };
 
 struct wp__block {
-  atomic_uint_least64_t word;
+  _Alignas(WP__CACHE_LINE) atomic_uint_least64_t word;
   /* Written while TAKEN, with release; read by anyone, with acquire, and then `word` again. */
   _Atomic(void *) ptr;
   _Atomic(size_t) bytes;
@@ -46,12 +50,16 @@ struct wp__block {
   _Atomic(wp_delegate *) delegate;
   _Atomic(wp_stream) stream;
   /* The owner's: who holds LOCKED or TAKEN. */
-  wp__stream *origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured */
+  wp__stream *origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured. What is in a
+                         lane, or came out of it, belongs to this one's */
   uint64_t origin_epoch;
   wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
   wp__use own;      /* so that a free needs no host memory */
   bool captured;    /* allocated on a capturing stream: the memory is the graph's */
-  wp__block *queue; /* next in the device's queue of parked blocks */
+  wp__range range;  /* the memory, where it comes from a lane, as the lane's heap sees it */
+  unsigned class;   /* of range.bytes */
+  wp__tally *tally; /* on which the live block counts, of the lane */
+  wp__block *queue; /* next in the device's queue of parked blocks, or in a list of a lane */
   uint32_t index;   /* of the record */
   atomic_uint next; /* in the free list: index + 1 */
 };
@@ -62,7 +70,7 @@ struct wp__block {
 typedef struct wp__blocks {
   wp__map map;
   wp__mutex lock;              /* making slabs */
-  _Atomic(wp__block *) *slabs; /* WP__SLABS_MAX of them */
+  _Atomic(wp__block *) *slabs; /* WP__SLABS_MAX of them; records lie apart, for different threads write them */
   atomic_uint made;            /* records in use or in the free list */
   atomic_uint_least64_t idle;  /* free list: tag << 32 | index + 1; the tag grows with each change */
 } wp__blocks;
@@ -78,9 +86,23 @@ void wp__block_drop(wp__blocks *blocks, wp__block *block);
 /* TAKEN (or LOCKED) to LIVE, or to DORMANT. */
 void wp__block_publish(wp__block *block);
 void wp__block_rest(wp__block *block);
+/* TAKEN to LIVE in a new generation: what a lane hands out anew. */
+static inline void wp__block_renew(wp__block *block) {
+  uint64_t word = atomic_load_explicit(&block->word, memory_order_relaxed);
+  uint64_t generation = (word >> WP__BLOCK_STATE_BITS) + 1;
+  atomic_store_explicit(&block->word, generation << WP__BLOCK_STATE_BITS | WP__BLOCK_LIVE, memory_order_release);
+}
 
 /* Makes the live block at `ptr` the caller's own (TAKEN). NULL: there is none, or another thread was faster. */
 wp__block *wp__block_claim(wp__blocks *blocks, const void *ptr);
+/* The same for the record that the map has for `ptr`, at the first attempt or not at all. */
+static inline bool wp__block_try_claim(wp__block *block, const void *ptr) {
+  uint_least64_t word = atomic_load_explicit(&block->word, memory_order_acquire);
+  uint64_t taken = word - WP__BLOCK_LIVE + WP__BLOCK_TAKEN;
+  if ((word & WP__BLOCK_STATE_MASK) != WP__BLOCK_LIVE) return false;
+  if (atomic_load_explicit(&block->ptr, memory_order_acquire) != ptr) return false;
+  return atomic_compare_exchange_strong(&block->word, &word, taken);
+}
 /* The same for a dormant one. */
 wp__block *wp__block_claim_dormant(wp__blocks *blocks, const void *ptr);
 /* The same for a given record, live or dormant, if it is on `device`; *was_live tells which. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lanes.h"
 #include "release.h"
 #include "runtime.h"
 
@@ -42,9 +43,25 @@ static wp_delegate *take_old(wp_runtime *runtime) {
 }
 
 void wp__delegate_release(wp_delegate *delegate) {
+  if (atomic_fetch_sub(&delegate->references, 1) == 1) wp__delegate_settle(delegate);
+}
+
+/* With the runtime's lock. Nothing refers to the record any more, and nothing can come to: the lanes know no life that
+ * it is open in. */
+static bool is_over(wp_delegate *delegate) {
+  wp__counts sum;
+  if (atomic_load(&delegate->state) != WP__DELEGATE_CLOSED || atomic_load(&delegate->references) != 0) return false;
+  wp__lanes_sum_of(delegate, &sum);
+  return sum.allocs == sum.frees;
+}
+
+void wp__delegate_settle(wp_delegate *delegate) {
   wp_runtime *runtime = delegate->runtime;
-  if (atomic_fetch_sub(&delegate->references, 1) != 1) return;
   wp__mutex_lock(&runtime->lock);
+  if (!is_over(delegate)) {
+    wp__mutex_unlock(&runtime->lock);
+    return;
+  }
   if (delegate->next != NULL) delegate->next->previous = delegate->previous;
   if (delegate->previous != NULL) {
     delegate->previous->next = delegate->next;
@@ -80,7 +97,7 @@ static wp_status copy_name(const char *from, char **to) {
 
 static void reset(wp_delegate *delegate, wp_runtime *runtime, uint64_t limit_bytes, char *name) {
   delegate->runtime = runtime;
-  delegate->device = NULL;
+  delegate->serial = atomic_fetch_add(&runtime->delegate_serial, 1) + 1;
   delegate->name = name;
   delegate->account.limit = limit_bytes;
   atomic_store(&delegate->account.claimed, 0);
@@ -123,6 +140,7 @@ static void settle_record(wp_delegate *delegate, bool opened) {
   if (delegate->next != NULL) delegate->next->previous = delegate;
   runtime->delegates = delegate;
   atomic_store_explicit(&delegate->state, WP__DELEGATE_OPEN, memory_order_release);
+  atomic_store_explicit(&delegate->life, delegate->serial, memory_order_release);
   wp__mutex_unlock(&runtime->lock);
 }
 
@@ -139,7 +157,9 @@ static wp_status open_delegate(wp_runtime *runtime, int device, const wp_delegat
   if (status == WP_OK) status = take_record(runtime, options, &delegate);
   if (status != WP_OK) return status;
 
-  status = wp__device_open(runtime, ordinal, &delegate->device);
+  wp__device *opened;
+  status = wp__device_open(runtime, ordinal, &opened);
+  if (status == WP_OK) atomic_store(&delegate->device, opened);
   settle_record(delegate, status == WP_OK);
   if (status == WP_OK) *out = delegate;
   return status;
@@ -150,9 +170,13 @@ wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_delegate_op
 }
 
 /* What closing a delegate does to its device. */
-static wp_status close_on_device(wp__device *device, wp_release_report *report, bool wants_report) {
+static wp_status close_on_device(wp_delegate *delegate, wp_release_report *report, bool wants_report) {
+  wp__device *device = delegate->device;
   wp_runtime *runtime = device->runtime;
-  if (!wp__device_close(device)) return wants_report ? wp__release_nothing(device, report) : WP_OK;
+  if (!wp__device_close(device)) {
+    wp_status status = device->lanes ? wp__lanes_vouch(delegate) : WP_OK;
+    return wants_report ? wp__both(status, wp__release_nothing(device, report)) : status;
+  }
   wp_status status = wp__device_apply_threshold(device);
   status = wp__both(status, wp__release(device, runtime->options.keep_bytes, runtime->options.release_wait, report));
   if (status != WP_OK) atomic_store(&device->release_due, true);
@@ -171,11 +195,12 @@ static wp_status close_delegate(wp_delegate *delegate, wp_release_report *report
   if (!atomic_compare_exchange_strong(&delegate->state, &open, WP__DELEGATE_CLOSED)) {
     return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed already");
   }
+  atomic_store(&delegate->life, 0); /* before the lanes are asked whether it has live blocks */
   wp__device *device = delegate->device;
   if (atomic_load(&device->lost)) {
     (void)wp__device_close(device);
   } else {
-    status = close_on_device(device, &found, report != NULL);
+    status = close_on_device(delegate, &found, report != NULL);
   }
   wp__delegate_release(delegate);
   if (status <= WP_PENDING && report != NULL) *report = found;

@@ -16,9 +16,11 @@ enum { WP__DELEGATE_GONE = 0, WP__DELEGATE_OPEN = 1, WP__DELEGATE_CLOSED = 2 };
 
 struct wp_delegate {
   wp_runtime *runtime;
-  wp__device *device;
+  _Atomic(wp__device *) device;
   atomic_int state;
-  atomic_uint references; /* being open is one, and each live block */
+  uint64_t serial;            /* of this life of the record's; 0 is none */
+  atomic_uint_least64_t life; /* the serial while the delegate is open, and 0 after that */
+  atomic_uint references;     /* being open is one, and each call under way, and in WP_CACHING_DRIVER each live block */
   wp__account account;
   char *name;
   wp_delegate *next, *previous; /* under the runtime's lock */
@@ -27,10 +29,29 @@ struct wp_delegate {
 /* False: the delegate is closed. */
 bool wp__delegate_retain(wp_delegate *delegate);
 void wp__delegate_release(wp_delegate *delegate);
+/* A block of a closed delegate's has gone: its record is kept for another one, if that was the last. */
+void wp__delegate_settle(wp_delegate *delegate);
 
 /* WP_OK if the handle is that of an open or closed delegate whose record is still there. */
 wp_status wp__delegate_check(const wp_delegate *delegate);
 
 void wp__delegate_free(wp_delegate *delegate);
+
+/* Claims bytes towards the limits of the delegate and of its device. False: over one of them. */
+static inline bool wp__limits_claim(wp_delegate *delegate, wp__device *device, uint64_t bytes) {
+  if (!wp__account_claim(&delegate->account, bytes)) return false;
+  if (wp__account_claim(&device->account, bytes)) return true;
+  wp__account_unclaim(&delegate->account, bytes);
+  return false;
+}
+static inline void wp__limits_unclaim(wp_delegate *delegate, wp__device *device, uint64_t bytes) {
+  wp__account_unclaim(&delegate->account, bytes);
+  wp__account_unclaim(&device->account, bytes);
+}
+/* What is claimed was allocated: where there is a limit the peak is exact. */
+static inline void wp__limits_peak(wp_delegate *delegate, wp__device *device) {
+  wp__account_peak(&delegate->account);
+  wp__account_peak(&device->account);
+}
 
 #endif

@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "home.h"
+#include "lanes.h"
 #include "runtime.h"
 
 /* -- scopes -- */
@@ -123,6 +124,8 @@ static wp_status create_device(wp_runtime *runtime, int ordinal, wp__device **ou
   device->runtime = runtime;
   device->ordinal = ordinal;
   device->checked = runtime->options.stream_contract == WP_STREAMS_CHECKED;
+  device->lanes = runtime->options.caching == WP_CACHING_LANES;
+  device->bounded = device->lanes && runtime->options.release_threshold != UINT64_MAX;
   device->account.limit = runtime->options.limit_bytes;
   wp__mutex_init(&device->lock);
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
@@ -150,12 +153,9 @@ static wp_status destroy_event(wp__device *device, wp_event event) {
 
 static wp_status destroy_events(wp__device *device) {
   wp_status status = WP_OK;
-  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
-    wp__stream *stream = atomic_load(&device->streams.buckets[i]);
-    for (; stream != NULL; stream = stream->next) {
-      status = wp__both(status, destroy_event(device, stream->event));
-      status = wp__both(status, destroy_event(device, atomic_load(&stream->spare)));
-    }
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    status = wp__both(status, destroy_event(device, stream->event));
+    status = wp__both(status, destroy_event(device, atomic_load(&stream->spare)));
   }
   while (device->events_cached > 0) {
     status = wp__both(status, destroy_event(device, device->events[--device->events_cached]));
@@ -170,6 +170,7 @@ wp_status wp__device_destroy(wp__device *device) {
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status == WP_OK) {
     status = wp__home_abandon(device);
+    status = wp__both(status, wp__lanes_abandon(device));
     status = wp__both(status, destroy_events(device));
     status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
     status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
@@ -229,6 +230,7 @@ wp_status wp__device_apply_threshold(wp__device *device) {
   while (!device->threshold_changing && status == WP_OK) {
     bool open = atomic_load(&device->open_delegates) != 0;
     uint64_t wanted = open ? runtime->options.release_threshold : runtime->options.keep_bytes;
+    if (device->lanes) wanted = 0; /* what is idle stays in the lanes */
     if (device->threshold_known && device->threshold == wanted) break;
     device->threshold_changing = true;
     wp__mutex_unlock(&device->lock);

@@ -26,6 +26,8 @@ struct wp__device {
   int ordinal;
   uint32_t capabilities;
   bool checked; /* WP_STREAMS_CHECKED */
+  bool lanes;   /* WP_CACHING_LANES */
+  bool bounded; /* in lanes: the release threshold bounds what may stay idle */
   wp_pool pool;
   wp_stream home; /* the library's own stream */
   wp__device *next_lost;
@@ -35,9 +37,12 @@ struct wp__device {
   atomic_bool release_due; /* no delegate was open, and something was left that can still go back */
   atomic_bool home_dirty;  /* freed on home, and home not synchronised since */
   atomic_bool graph_used;  /* something was allocated on a capturing stream */
+  atomic_bool excess_due;  /* more is idle than the release threshold allows, and could not go back yet */
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
+  wp__counter held_bytes;   /* in the lanes' segments */
+  wp__counter direct_bytes; /* of them freed on users' streams, where the driver has them until that is observed */
   wp__counter note_clock;
   wp__counter graph_live; /* of the account's live bytes: captured allocations */
   wp__counter driver_allocs, driver_frees, oom_retries, trims, trimmed_bytes;
@@ -54,6 +59,12 @@ struct wp__device {
   bool threshold_known;
   uint64_t threshold;
 };
+
+/* Whether frees reach the driver before they have finished, so that it has to be shown that they have: a query does not
+ * do that, a synchronisation does. */
+static inline bool wp__device_shows_frees(const wp__device *device) {
+  return !device->lanes || (device->capabilities & WP_CAP_ORDERED_FREE) != 0;
+}
 
 /* -- entered before driver calls, left after them: the device is current, and the thread harms no capture -- */
 

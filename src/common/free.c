@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "free.h"
-#include "alloc.h"
 #include "delegate.h"
 #include "home.h"
+#include "lanes.h"
 #include "release.h"
 #include "runtime.h"
+#include "segment.h"
 #include "uses.h"
+#include "warm.h"
 
 /* -- the two ways back to the driver -- */
 
@@ -58,8 +60,29 @@ static wp_status free_to_driver(wp__device *device, wp__block *block, wp_stream 
   return WP_OK;
 }
 
+/* The same for a block of a lane's, which stays in the map. */
+static void park_of_lane(wp__device *device, wp__block *block) {
+  wp__tally *tally = block->tally;
+  wp_delegate *delegate = tally->delegate;
+  uint64_t life = tally->life;
+  wp__lane *lane = &block->origin->lane;
+  wp__limits_unclaim(delegate, device, block->range.bytes);
+  (void)wp__counter_add(&device->parked_bytes, block->range.bytes); /* before it is not live any more */
+  wp__spin_lock(&lane->lock);
+  lane->parked_bytes += block->range.bytes;
+  wp__tally_free(tally, block);
+  wp__spin_unlock(&lane->lock);
+  wp__home_park(device, block);
+  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
+}
+
 /* Once its uses have finished. */
 static void park(wp__device *device, wp__block *block) {
+  if (device->lanes) {
+    park_of_lane(device, block);
+    return;
+  }
+  (void)wp__counter_add(&device->parked_bytes, atomic_load(&block->bytes));
   wp_delegate *delegate = atomic_load(&block->delegate);
   uint64_t bytes = atomic_load(&block->bytes);
   bool captured = block->captured;
@@ -87,8 +110,8 @@ static bool is_same_life(wp__stream *stream, uint64_t epoch) {
  * WP_STREAMS_DECLARED the driver is asked only where the answer can be expected to matter, or the stream recorded. */
 static wp_status look_for_free(wp__device *device, const wp__block *block, wp_stream handle, bool *asks,
                                wp__stream **out, wp_capture_state *state) {
-  bool special = handle == WP_STREAM_LEGACY || handle == (wp_stream)1 || handle == WP_STREAM_PER_THREAD;
-  *asks = special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream) ||
+  bool special = wp__stream_is_special(handle);
+  *asks = device->lanes || special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream) ||
           !is_same_life(block->origin, block->origin_epoch);
   wp_status status = wp__stream_look(device, handle, *asks, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
@@ -101,6 +124,7 @@ static wp_status look_for_free(wp__device *device, const wp__block *block, wp_st
 /* Some drivers give a block that is freed on another stream than its own back to its own at once, while the other still
  * works on it (H7). So the driver sees such a free when that work has finished. */
 static bool is_of_another_stream(const wp__device *device, const wp__block *block, wp__stream *stream) {
+  if (device->lanes) return block->origin != stream;
   if (block->captured) return false; /* the driver's graph memory: its own rules */
   /* With no delegate open nobody may call again to free what was parked: if the driver can, it does. */
   bool is_closed = atomic_load_explicit(&device->open_delegates, memory_order_relaxed) == 0;
@@ -108,20 +132,48 @@ static bool is_of_another_stream(const wp__device *device, const wp__block *bloc
   return block->origin != stream || block->origin_epoch != wp__counter_get(&stream->epoch);
 }
 
+static wp_status free_in_order(wp__device *device, wp__block *block, wp__stream *stream, bool not_capturing) {
+  uint64_t bytes = atomic_load(&block->bytes);
+  wp_status status = wp__stream_prepare(device, stream);
+  if (status == WP_OK) status = free_to_driver(device, block, stream->handle, false);
+  if (status == WP_OK) wp__stream_freed(device, stream, bytes, not_capturing);
+  return status;
+}
+
+/* With no delegate open nobody may come again to give the lane's memory back: if the driver can order that, it does. */
+static void return_in_order(wp__device *device, wp__stream *stream) {
+  wp__counts sum;
+  uint64_t idle, keep = device->runtime->options.keep_bytes;
+  if (atomic_load(&device->open_delegates) != 0 || (device->capabilities & WP_CAP_ORDERED_FREE) == 0) return;
+  wp__lanes_sum(device, &sum, &idle);
+  if (idle <= keep) return;
+  if (wp__segments_return_in_order(device, stream, idle - keep) != WP_OK) {
+    wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
+  }
+}
+
+/* To the lane that it came from; the stream is not being captured. */
+static wp_status free_to_lane(wp__device *device, wp__block *block, wp__stream *stream) {
+  wp_status status = wp__stream_prepare(device, stream);
+  if (status != WP_OK) return status;
+  wp__uses_drop(device, block);
+  bool records = wp__lane_free(device, stream, block);
+  if (records || device->bounded || wp__stream_is_per_thread(stream)) wp__stream_vouch(device, stream);
+  return_in_order(device, stream);
+  return WP_OK;
+}
+
 static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state *state) {
   wp__stream *stream;
   bool asks, waits = false;
-  uint64_t bytes = atomic_load(&block->bytes);
   wp_status status = look_for_free(device, block, handle, &asks, &stream, state);
   if (status == WP_OK && *state != WP_CAPTURE_NONE) return free_in_capture(device, block, handle, *state);
   if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream, &waits);
   if (status != WP_OK) return status;
 
   if (stream != NULL && !waits && !is_of_another_stream(device, block, stream)) {
-    status = wp__stream_prepare(device, stream);
-    if (status == WP_OK) status = free_to_driver(device, block, stream->handle, false);
-    if (status == WP_OK) wp__stream_freed(device, stream, bytes, device->checked || asks);
-    return status;
+    if (device->lanes) return free_to_lane(device, block, stream);
+    return free_in_order(device, block, stream, device->checked || asks);
   }
   status = wp__use_record(device, handle, stream, &block->own);
   if (status != WP_OK) return status;
@@ -154,6 +206,7 @@ static wp_status free_claimed(wp__device *device, wp__block *block, const wp_str
   }
   if (state != WP_CAPTURE_NONE) return WP_OK; /* nothing else is done during a capture */
   wp__home_poll(device);
+  if (wp__lanes_bound(device) != WP_OK) wp__log_fault(device->runtime, "idle memory could not go back yet");
   wp__release_if_closed(device);
   return WP_OK;
 }
@@ -215,6 +268,7 @@ static wp_status free_block(wp_runtime *runtime, void *ptr, const wp_stream *str
 }
 
 wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream) {
+  if (wp__warm_free(runtime, ptr, stream)) return WP_OK;
   return wp__result("wp_free", free_block(runtime, ptr, &stream, 1));
 }
 

@@ -58,6 +58,18 @@ void wp__home_mark(wp__device *device) {
   if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
 }
 
+/* A block of a lane's is warm again, and as finished as the lane's memory was before it was handed out. */
+static void return_to_lane(wp__device *device, wp__block *block) {
+  wp__lane *lane = &block->origin->lane;
+  uint64_t bytes = block->range.bytes;
+  wp__spin_lock(&lane->lock);
+  lane->parked_bytes -= bytes;
+  wp__lane_push(lane, block);
+  wp__spin_unlock(&lane->lock);
+  wp__counter_sub(&device->parked_bytes, bytes);
+  if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
+}
+
 static wp_status free_on_home(wp__device *device, wp__block *block) {
   wp_status status = wp__free_in_driver(device, block, device->home, false);
   if (status != WP_OK) return status;
@@ -71,10 +83,17 @@ static wp_status free_on_home(wp__device *device, wp__block *block) {
   return WP_OK;
 }
 
+/* Nothing uses it any more. */
+static wp_status go_on(wp__device *device, wp__block *block) {
+  if (!device->lanes) return free_on_home(device, block);
+  return_to_lane(device, block);
+  return WP_OK;
+}
+
 /* One step for one block; it is parked again unless it went to the driver (WP_OK). */
 static wp_status advance(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
   wp_status status = finish_uses(device, block, wait, waited_ns);
-  if (status == WP_OK) status = free_on_home(device, block);
+  if (status == WP_OK) status = go_on(device, block);
   if (status != WP_OK) push(device, block);
   if (status != WP_ERROR_CAPTURING) return status;
   (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
@@ -88,10 +107,7 @@ static void try_to_advance(wp__device *device, wp__block *block) {
   if (status > WP_PENDING) wp__log_fault(device->runtime, "a freed block could not go to the driver yet");
 }
 
-void wp__home_park(wp__device *device, wp__block *block) {
-  (void)wp__counter_add(&device->parked_bytes, atomic_load(&block->bytes));
-  try_to_advance(device, block);
-}
+void wp__home_park(wp__device *device, wp__block *block) { try_to_advance(device, block); }
 
 void wp__home_poll(wp__device *device) {
   if (atomic_load_explicit(&device->parked_count, memory_order_relaxed) == 0) return;
@@ -128,7 +144,7 @@ wp_status wp__home_abandon(wp__device *device) {
     }
     wp__uses_drop(device, block);
     /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
-    status = wp__both(status, free_on_home(device, block));
+    status = wp__both(status, go_on(device, block));
     first = wp__both(first, status);
   }
   return first;
@@ -139,7 +155,9 @@ void wp__home_forget(wp__device *device) {
   while ((block = pop(device)) != NULL) {
     wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
     wp__uses_forget(block);
-    if (block->captured) (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), NULL);
+    if (block->captured || device->lanes) {
+      (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), NULL);
+    }
     wp__block_drop(&device->runtime->blocks, block);
   }
 }

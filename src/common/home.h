@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parked blocks: freed by the caller while streams other than the one they were allocated on may still use them. They
- * wait, without holding up any stream, for the events in their `uses`; then they are freed on the library's own stream,
- * "home", on which nothing unfinished ever runs.
+ * wait, without holding up any stream, for the events in their `uses`; then they return to their lane, or are freed on
+ * the library's own stream, "home", on which nothing unfinished ever runs.
  */
 #ifndef WARMPOOL_COMMON_HOME_H
 #define WARMPOOL_COMMON_HOME_H
 
 #include "device.h"
 
-/* Takes over a block (TAKEN, out of the map unless it is captured) with its uses; it goes to the driver at once if they
- * have finished. */
+/* Takes over a block (TAKEN, counted in `parked_bytes`; out of the map unless it is captured or a lane's) with its
+ * uses; it goes on at once if they have finished. */
 void wp__home_park(wp__device *device, wp__block *block);
 
 /* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none.

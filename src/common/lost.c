@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wp_device_lost: a device was reset outside. Everything of it is forgotten, and the driver is told nothing. */
 #include "delegate.h"
+#include "free.h"
 #include "home.h"
+#include "lanes.h"
 #include "runtime.h"
 #include "uses.h"
 
@@ -12,10 +14,23 @@ static void forget_block(wp__device *device, wp__block *block, bool was_live) {
   (void)wp__map_set(&blocks->map, atomic_load(&block->ptr), NULL);
   wp__uses_forget(block);
   wp__block_drop(blocks, block);
-  if (!was_live) return;
-  wp__account_free(&delegate->account, bytes);
-  wp__account_free(&device->account, bytes);
-  wp__delegate_release(delegate);
+  if (was_live) wp__count_free(device, delegate, bytes, false);
+}
+
+/* A live block of a lane's. */
+static void forget_block_of_lane(wp__device *device, wp__block *block) {
+  wp__blocks *blocks = &device->runtime->blocks;
+  wp__tally *tally = block->tally;
+  wp_delegate *delegate = tally->delegate;
+  wp__lane *lane = &block->origin->lane;
+  wp__limits_unclaim(delegate, device, block->range.bytes);
+  (void)wp__map_set(&blocks->map, block->range.address, NULL);
+  wp__uses_forget(block);
+  wp__spin_lock(&lane->lock);
+  wp__tally_free(tally, block);
+  wp__spin_unlock(&lane->lock);
+  wp__block_drop(blocks, block);
+  wp__delegate_settle(delegate);
 }
 
 /* The record leaves the devices in use; open delegates still point to it. */
@@ -40,10 +55,16 @@ static wp_status lose(wp_runtime *runtime, int ordinal) {
   }
   wp__device *device = ordinal < wp__device_limit(runtime) ? take_out(runtime, ordinal) : NULL;
   if (device == NULL) return WP_OK;
+  wp__lanes_forget(device);
   wp__block *block;
   for (uint32_t i = 0; (block = wp__block_at(&runtime->blocks, i)) != NULL; i++) {
     bool was_live;
-    if (wp__block_claim_on(block, device, &was_live)) forget_block(device, block, was_live);
+    if (!wp__block_claim_on(block, device, &was_live)) continue;
+    if (device->lanes) {
+      forget_block_of_lane(device, block);
+    } else {
+      forget_block(device, block, was_live);
+    }
   }
   wp__home_forget(device);
   return WP_OK;

@@ -22,6 +22,7 @@ static wp_status check_choice(const char *member, int value, int highest) {
 
 wp_status wp__options_check(const wp_runtime_options *options) {
   wp_status status = wp__check_size("wp_runtime_options", options->size, sizeof *options);
+  if (status == WP_OK) status = check_choice("caching", (int)options->caching, WP_CACHING_DRIVER);
   if (status == WP_OK) status = check_choice("stream_contract", (int)options->stream_contract, WP_STREAMS_DECLARED);
   if (status == WP_OK) status = check_choice("release_wait", (int)options->release_wait, WP_NO_WAIT);
   if (status == WP_OK) status = check_choice("oom_policy", (int)options->oom_policy, WP_OOM_FAIL);
@@ -62,20 +63,24 @@ static wp_status read_bytes(const char *variable, uint64_t *out) {
 }
 
 wp_status wp__options_from_environment(wp_runtime_options *options) {
+  static const struct word cachings[] = {{"lanes", WP_CACHING_LANES}, {"driver", WP_CACHING_DRIVER}, {NULL, 0}};
   static const struct word streams[] = {{"checked", WP_STREAMS_CHECKED}, {"declared", WP_STREAMS_DECLARED}, {NULL, 0}};
   static const struct word waits[] = {{"wait", WP_WAIT}, {"no-wait", WP_NO_WAIT}, {NULL, 0}};
   static const struct word policies[] = {
       {"wait", WP_OOM_RECLAIM_AND_WAIT}, {"reclaim", WP_OOM_RECLAIM}, {"fail", WP_OOM_FAIL}, {NULL, 0}};
   static const struct word graphs[] = {{"if-used", WP_GRAPH_TRIM_IF_USED}, {"never", WP_GRAPH_TRIM_NEVER}, {NULL, 0}};
-  int contract = WP_STREAMS_CHECKED, wait = WP_WAIT, policy = WP_OOM_RECLAIM_AND_WAIT, graph = WP_GRAPH_TRIM_IF_USED;
+  int caching = WP_CACHING_LANES, contract = WP_STREAMS_CHECKED, wait = WP_WAIT;
+  int policy = WP_OOM_RECLAIM_AND_WAIT, graph = WP_GRAPH_TRIM_IF_USED;
   *options = (wp_runtime_options)WP_RUNTIME_OPTIONS_INIT;
-  wp_status status = read_word("WARMPOOL_STREAMS", streams, "checked or declared", &contract);
+  wp_status status = read_word("WARMPOOL_CACHING", cachings, "lanes or driver", &caching);
+  if (status == WP_OK) status = read_word("WARMPOOL_STREAMS", streams, "checked or declared", &contract);
   if (status == WP_OK) status = read_word("WARMPOOL_RELEASE_WAIT", waits, "wait or no-wait", &wait);
   if (status == WP_OK) status = read_word("WARMPOOL_OOM", policies, "wait, reclaim or fail", &policy);
   if (status == WP_OK) status = read_word("WARMPOOL_GRAPH_TRIM", graphs, "if-used or never", &graph);
   if (status == WP_OK) status = read_bytes("WARMPOOL_RELEASE_THRESHOLD", &options->release_threshold);
   if (status == WP_OK) status = read_bytes("WARMPOOL_LIMIT_BYTES", &options->limit_bytes);
   if (status == WP_OK) status = read_bytes("WARMPOOL_KEEP_BYTES", &options->keep_bytes);
+  options->caching = (wp_caching)caching;
   options->stream_contract = (wp_stream_contract)contract;
   options->release_wait = (wp_wait)wait;
   options->oom_policy = (wp_oom_policy)policy;

@@ -14,6 +14,10 @@
 void *wp__os_calloc(size_t count, size_t size);
 void wp__os_free(void *memory); /* NULL is fine */
 
+/* The same at the start of a cache line, for what threads beside one another write. */
+#define WP__CACHE_LINE 64u
+void *wp__os_calloc_lines(size_t count, size_t size);
+
 /* -- locks: not recursive; waiting for a condition gives the mutex up meanwhile -- */
 
 typedef struct wp__mutex {
@@ -35,6 +39,25 @@ void wp__cond_init(wp__cond *cond);
 void wp__cond_destroy(wp__cond *cond);
 void wp__cond_wait(wp__cond *cond, wp__mutex *mutex);
 void wp__cond_broadcast(wp__cond *cond);
+
+/* A lock for short sections without a call into the system. All zeros is an open one. */
+typedef struct wp__spin {
+  atomic_bool held;
+} wp__spin;
+void wp__spin_wait(wp__spin *spin); /* the slow part of wp__spin_lock */
+#ifdef WARMPOOL_TESTING
+void wp__test_count_lock(int change);
+#else
+#define wp__test_count_lock(change) ((void)0)
+#endif
+static inline void wp__spin_lock(wp__spin *spin) {
+  if (atomic_exchange_explicit(&spin->held, true, memory_order_acquire)) wp__spin_wait(spin);
+  wp__test_count_lock(1);
+}
+static inline void wp__spin_unlock(wp__spin *spin) {
+  wp__test_count_lock(-1);
+  atomic_store_explicit(&spin->held, false, memory_order_release);
+}
 
 /* -- threads -- */
 
@@ -74,7 +97,8 @@ void wp__thread_release(wp__thread_token *token);
 
 /* How many fork()s lie between this process and the one that first called wp__forks_watch. */
 void wp__forks_watch(void);
-unsigned wp__fork_generation(void); /* one load: every public function asks */
+extern atomic_uint wp__forks;
+static inline unsigned wp__fork_generation(void) { return atomic_load_explicit(&wp__forks, memory_order_relaxed); }
 
 /* -- pages: address space reserved first, made present and given back in pieces -- */
 

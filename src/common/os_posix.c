@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ static atomic_long allocations;
 static _Thread_local int locks_held;
 
 int wp__test_locks_held(void) { return locks_held; }
+void wp__test_count_lock(int change) { locks_held += change; }
 long wp__test_allocations(void) { return atomic_load(&allocations); }
 bool wp__test_allocation_failed(void) { return atomic_load(&has_failed); }
 void wp__test_fail_allocations(bool always) { atomic_store(&fail_always, always); }
@@ -48,6 +50,14 @@ void *wp__os_calloc(size_t count, size_t size) {
   return memory;
 }
 
+void *wp__os_calloc_lines(size_t count, size_t size) {
+  void *memory = NULL;
+  if (count > SIZE_MAX / size || allocation_fails()) return NULL;
+  if (posix_memalign(&memory, WP__CACHE_LINE, count * size) != 0) return NULL;
+  COUNT_ALLOCATION(1);
+  return memset(memory, 0, count * size);
+}
+
 void wp__os_free(void *memory) {
   if (memory != NULL) COUNT_ALLOCATION(-1);
   free(memory);
@@ -72,6 +82,15 @@ void wp__cond_init(wp__cond *cond) { (void)pthread_cond_init(&cond->native, NULL
 void wp__cond_destroy(wp__cond *cond) { (void)pthread_cond_destroy(&cond->native); }
 void wp__cond_wait(wp__cond *cond, wp__mutex *mutex) { (void)pthread_cond_wait(&cond->native, &mutex->native); }
 void wp__cond_broadcast(wp__cond *cond) { (void)pthread_cond_broadcast(&cond->native); }
+
+void wp__spin_wait(wp__spin *spin) {
+  enum { LOOKS = 256 }; /* before the processor is left to somebody else: perhaps to the thread that has the lock */
+  do {
+    for (int look = 0; look < LOOKS && atomic_load_explicit(&spin->held, memory_order_relaxed); look++) {
+    }
+    if (atomic_load_explicit(&spin->held, memory_order_relaxed)) wp__yield();
+  } while (atomic_exchange_explicit(&spin->held, true, memory_order_acquire));
+}
 
 /* -- threads -- */
 
@@ -157,16 +176,15 @@ void wp__thread_release(wp__thread_token *token) {
 /* -- fork -- */
 
 static wp__once fork_once = WP__ONCE_INIT;
-static atomic_uint fork_generation;
+atomic_uint wp__forks;
 
-static void after_fork_in_child(void) { (void)atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed); }
+static void after_fork_in_child(void) { (void)atomic_fetch_add_explicit(&wp__forks, 1, memory_order_relaxed); }
 static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, after_fork_in_child); }
 
 void wp__forks_watch(void) { wp__once_run(&fork_once, watch_forks); }
-unsigned wp__fork_generation(void) { return atomic_load_explicit(&fork_generation, memory_order_relaxed); }
 
 #ifdef WARMPOOL_TESTING
-void wp__test_set_fork_generation(unsigned generation) { atomic_store(&fork_generation, generation); }
+void wp__test_set_fork_generation(unsigned generation) { atomic_store(&wp__forks, generation); }
 #endif
 
 /* -- pages -- */

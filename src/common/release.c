@@ -2,71 +2,46 @@
 #include "release.h"
 
 #include "home.h"
+#include "lanes.h"
 #include "runtime.h"
-
-/* Under WP_STREAMS_DECLARED frees may lie behind the last record. The stream exists as long as it is not retired, and
- * wp_stream_retire waits for `recorders`. A thread's own default stream cannot be named from here. */
-static wp_status record_rest(wp__device *device, wp__stream *stream) {
-  wp_status status = WP_OK;
-  if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
-  if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
-  (void)atomic_fetch_add(&stream->recorders, 1);
-  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
-  (void)atomic_fetch_sub(&stream->recorders, 1);
-  if (status != WP_ERROR_CAPTURING) return status;
-  (void)wp__fault_absorb();
-  return WP_OK; /* stays unrecorded, and so pending */
-}
-
-/* With the event taken out. */
-static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
-                               uint64_t *waited_ns) {
-  wp_runtime *runtime = device->runtime;
-  bool complete = false;
-  wp_status status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
-  if (status != WP_OK || (!complete && wait == WP_NO_WAIT)) return status;
-  /* Also where it is complete: a query does not count as a synchronisation. */
-  uint64_t start = wp__clock_ns();
-  status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
-  if (!complete) *waited_ns += wp__clock_ns() - start;
-  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
-  return status;
-}
+#include "stats.h"
 
 /* Shows the driver which frees on the stream have finished. */
 static wp_status observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
-  wp_event event;
-  uint64_t recorded;
-  wp_status status = record_rest(device, stream);
-  if (status != WP_OK || !wp__stream_take_event(stream, wait, &event, &recorded)) return status;
-  status = observe_event(device, stream, event, recorded, wait, waited_ns);
-  wp__stream_give_event(device, stream, event);
-  return status;
+  wp_status status = wp__record_rest(device, stream);
+  return status == WP_OK ? wp__stream_observe(device, stream, wait, waited_ns) : status;
 }
 
 /* Calls observe() for every stream with frees to observe; returns the first failure. */
 static wp_status observe_all(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
   wp_status first = WP_OK;
-  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
-    wp__stream *stream = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
-    for (; stream != NULL; stream = stream->next) {
-      if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) continue;
-      first = wp__both(first, observe(device, stream, wait, waited_ns));
-    }
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) continue;
+    first = wp__both(first, observe(device, stream, wait, waited_ns));
   }
   return first;
 }
 
 static uint64_t unobserved_bytes(wp__device *device) {
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
-    wp__stream *stream = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
-    for (; stream != NULL; stream = stream->next) {
-      uint64_t observed = wp__counter_get(&stream->observed); /* first: it never passes `freed` */
-      bytes += wp__counter_get(&stream->freed) - observed;
-    }
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    uint64_t observed = wp__counter_get(&stream->observed); /* first: it never passes `freed` */
+    bytes += wp__counter_get(&stream->freed) - observed;
   }
   return bytes;
+}
+
+/* The same in lanes. `direct` bytes were freed past them, on users' streams, and perhaps have not finished. */
+static uint64_t pending_in_lanes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes, uint64_t direct,
+                                 uint64_t graph_idle) {
+  uint64_t idle = graph_idle + (usage->reserved > usage->used ? usage->reserved - usage->used : 0);
+  uint64_t parked = wp__counter_get(&device->parked_bytes);
+  uint64_t lanes = wp__lanes_pending(device, keep_bytes);
+  if (unobserved_bytes(device) == 0) {
+    wp__counter_sub(&device->direct_bytes, direct);
+    direct = 0;
+  }
+  return parked + lanes + (direct < idle ? direct : idle);
 }
 
 /* What is freed and cannot go back yet. The sums above count a block each time it was freed, so what the pool holds
@@ -120,7 +95,7 @@ static void add_to_report(wp_release_report *report, wp__device *device, uint64_
   report->reserved_before += before;
   report->reserved_after += after;
   report->returned_bytes += before > after ? before - after : 0;
-  report->live_bytes += wp__counter_get(&device->account.live);
+  report->live_bytes += wp__device_live(device);
 }
 
 wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
@@ -128,15 +103,16 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   wp_pool_usage before = {0, 0}, after = {0, 0};
   wp_runtime *runtime = device->runtime;
   int ordinal = device->ordinal;
-  uint64_t waited_ns = 0, graph_idle = 0, keep_reserved = 0;
+  uint64_t waited_ns = 0, graph_idle = 0, keep_reserved = 0, direct = wp__counter_get(&device->direct_bytes);
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status != WP_OK) return status;
   /* First, for a synchronisation may itself let the driver give memory back. */
   status = WP__CALL(runtime, ordinal, pool_usage, device->pool, &before);
   status = wp__both(status, observe_all(device, wait, &waited_ns));
   status = wp__both(status, wp__home_collect(device, wait, &waited_ns));
+  if (device->lanes) status = wp__both(status, wp__lanes_give_back(device, keep_bytes, false));
   status = wp__both(status, wp__home_synchronize(device));
-  if (keep_bytes > 0) { /* asked anew: until now parked blocks counted as used */
+  if (keep_bytes > 0 && !device->lanes) { /* asked anew: until now parked blocks counted as used */
     status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));
     keep_reserved = with_live(keep_bytes, &after);
   }
@@ -145,7 +121,8 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   status = wp__both(status, trim_graphs(device, report, &graph_idle));
   wp__scope_leave(&scope);
 
-  uint64_t pending = pending_bytes(device, &after, keep_bytes, graph_idle);
+  uint64_t pending = device->lanes ? pending_in_lanes(device, &after, keep_bytes, direct, graph_idle)
+                                   : pending_bytes(device, &after, keep_bytes, graph_idle);
   add_to_report(report, device, before.reserved, after.reserved);
   report->pending_bytes += pending;
   report->waited_ns += waited_ns;
@@ -171,8 +148,23 @@ wp_status wp__release_nothing(wp__device *device, wp_release_report *report) {
   return status;
 }
 
+/* Cleared before the look, like what follows. */
+static wp_status bound_again(wp__device *device) {
+  wp__scope scope;
+  atomic_store(&device->excess_due, false);
+  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = wp__lanes_bound(device);
+  wp__scope_leave(&scope);
+  return status;
+}
+
 wp_status wp__release_due(wp__device *device) {
   wp_release_report report = WP_RELEASE_REPORT_INIT;
+  if (atomic_load_explicit(&device->excess_due, memory_order_acquire)) {
+    wp_status status = bound_again(device);
+    if (status != WP_OK) return status;
+  }
   if (!atomic_load_explicit(&device->release_due, memory_order_acquire)) return WP_OK;
   if (atomic_load(&device->open_delegates) != 0 || !atomic_exchange(&device->release_due, false)) return WP_OK;
   /* Cleared before the look: a free that comes meanwhile sets it again. */

@@ -10,7 +10,7 @@
 
 wp_status wp__runtime_check(const wp_runtime *runtime) {
   if (runtime == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "runtime is NULL");
-  if (runtime->fork_generation == wp__fork_generation()) return WP_OK;
+  if (wp__runtime_is_ours(runtime)) return WP_OK;
   return wp__refuse(WP_ERROR_FORKED, WP__NO_DEVICE, "this process was forked from the one that made the runtime");
 }
 

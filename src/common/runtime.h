@@ -30,7 +30,8 @@ struct wp_runtime {
   bool is_default;
 
   wp__blocks blocks;
-  _Atomic(wp__slots *) slots; /* NULL: the driver was not asked yet */
+  atomic_uint_least64_t delegate_serial; /* the last one given */
+  _Atomic(wp__slots *) slots;            /* NULL: the driver was not asked yet */
 
   wp__mutex lock; /* what follows, and making devices */
   wp__cond changed;
@@ -43,6 +44,9 @@ struct wp_runtime {
 
 /* What every public function checks first. */
 wp_status wp__runtime_check(const wp_runtime *runtime);
+static inline bool wp__runtime_is_ours(const wp_runtime *runtime) { /* and not that of the process before a fork */
+  return runtime->fork_generation == wp__fork_generation();
+}
 
 /* Hands one line to the runtime's log, if it has one. */
 void wp__log(const wp_runtime *runtime, const char *format, ...) WP__PRINTF(2, 3);

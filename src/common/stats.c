@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warmpool/stats.h"
 
-#include "delegate.h"
+#include "lanes.h"
 #include "release.h"
 #include "runtime.h"
 #include "stats.h"
 
-void wp__account_stats(const wp__account *account, wp_stats *out) {
-  *out = (wp_stats)WP_STATS_INIT;
+static void fill_from_account(const wp__account *account, wp_stats *out) {
   out->frees = wp__counter_get(&account->frees); /* before allocs */
   out->live_bytes = wp__counter_get(&account->live);
   out->live_peak = wp__counter_get(&account->live_peak);
@@ -15,16 +14,57 @@ void wp__account_stats(const wp__account *account, wp_stats *out) {
   out->live_blocks = out->allocs - out->frees;
 }
 
-void wp__device_stats(const wp__device *device, wp_stats *out) {
-  wp__account_stats(&device->account, out);
+/* A read may see more live than any miss has. */
+static void fill_from_counts(wp__account *account, const wp__counts *counts, wp_stats *out) {
+  out->allocs = counts->allocs;
+  out->frees = counts->frees;
+  out->live_bytes = wp__counts_live(counts);
+  out->live_blocks = counts->allocs - counts->frees;
+  out->lane_misses = counts->misses;
+  out->lane_hits = counts->allocs - counts->misses;
+  out->steals = counts->steals;
+  wp__counter_raise(&account->live_peak, out->live_bytes);
+  out->live_peak = wp__counter_get(&account->live_peak);
+}
+
+void wp__delegate_stats(wp_delegate *delegate, wp_stats *out) {
+  wp__device *device = delegate->device;
+  wp__counts counts;
+  *out = (wp_stats)WP_STATS_INIT;
+  if (device->lanes) {
+    wp__lanes_sum_of(delegate, &counts);
+    fill_from_counts(&delegate->account, &counts, out);
+  } else {
+    fill_from_account(&delegate->account, out);
+  }
+}
+
+void wp__device_stats(wp__device *device, wp_stats *out) {
+  wp__counts counts;
+  *out = (wp_stats)WP_STATS_INIT;
   out->parked_bytes = wp__counter_get(&device->parked_bytes);
-  out->reserved_bytes = out->live_bytes + out->parked_bytes;
+  if (device->lanes) {
+    wp__lanes_sum(device, &counts, &out->cached_bytes);
+    fill_from_counts(&device->account, &counts, out);
+    out->reserved_bytes = wp__counter_get(&device->held_bytes);
+  } else {
+    fill_from_account(&device->account, out);
+    out->reserved_bytes = out->live_bytes + out->parked_bytes;
+  }
   out->reserved_peak = wp__counter_get(&device->reserved_peak);
   out->driver_frees = wp__counter_get(&device->driver_frees);
   out->driver_allocs = wp__counter_get(&device->driver_allocs);
   out->oom_retries = wp__counter_get(&device->oom_retries);
   out->trims = wp__counter_get(&device->trims);
   out->trimmed_bytes = wp__counter_get(&device->trimmed_bytes);
+}
+
+uint64_t wp__device_live(wp__device *device) {
+  wp__counts counts;
+  uint64_t idle;
+  if (!device->lanes) return wp__counter_get(&device->account.live);
+  wp__lanes_sum(device, &counts, &idle);
+  return wp__counts_live(&counts);
 }
 
 static wp_status check_out(const void *out) {
@@ -54,7 +94,7 @@ static wp_status delegate_stats(wp_delegate *delegate, wp_stats *out) {
   wp_status status = wp__delegate_check(delegate);
   if (status == WP_OK) status = check_out(out);
   if (status == WP_OK) status = wp__check_size("wp_stats", out->size, sizeof *out);
-  if (status == WP_OK) wp__account_stats(&delegate->account, out);
+  if (status == WP_OK) wp__delegate_stats(delegate, out);
   return status;
 }
 
@@ -106,7 +146,22 @@ wp_status wp_query_driver(wp_runtime *runtime, int device, wp_driver_stats *out)
 
 /* -- peaks -- */
 
-static void lower_peak(wp__counter *peak, const wp__counter *now) { atomic_store(peak, wp__counter_get(now)); }
+static void lower_delegate_peak(wp_delegate *delegate) {
+  wp__counts counts;
+  uint64_t live = wp__counter_get(&delegate->account.live);
+  if (delegate->device->lanes) {
+    wp__lanes_sum_of(delegate, &counts);
+    live = wp__counts_live(&counts);
+  }
+  atomic_store(&delegate->account.live_peak, live);
+}
+
+static void lower_device_peaks(wp__device *device) {
+  uint64_t live = wp__device_live(device);
+  atomic_store(&device->account.live_peak, live);
+  atomic_store(&device->reserved_peak,
+               device->lanes ? wp__counter_get(&device->held_bytes) : live + wp__counter_get(&device->parked_bytes));
+}
 
 static wp_status reset_device(wp__device *device) {
   wp_runtime *runtime = device->runtime;
@@ -116,11 +171,10 @@ static wp_status reset_device(wp__device *device) {
   status = WP__CALL(runtime, device->ordinal, pool_reset_peaks, device->pool);
   wp__scope_leave(&scope);
   if (status != WP_OK) return status;
-  lower_peak(&device->account.live_peak, &device->account.live);
-  atomic_store(&device->reserved_peak, wp__counter_get(&device->account.live) + wp__counter_get(&device->parked_bytes));
+  lower_device_peaks(device);
   wp__mutex_lock(&runtime->lock);
   for (wp_delegate *delegate = runtime->delegates; delegate != NULL; delegate = delegate->next) {
-    if (delegate->device == device) lower_peak(&delegate->account.live_peak, &delegate->account.live);
+    if (delegate->device == device) lower_delegate_peak(delegate);
   }
   wp__mutex_unlock(&runtime->lock);
   return WP_OK;

@@ -2,10 +2,13 @@
 #ifndef WARMPOOL_COMMON_STATS_H
 #define WARMPOOL_COMMON_STATS_H
 
-#include "device.h"
+#include "delegate.h"
 
 /* Fill a whole wp_stats; what has no meaning there is 0. */
-void wp__account_stats(const wp__account *account, wp_stats *out);
-void wp__device_stats(const wp__device *device, wp_stats *out);
+void wp__delegate_stats(wp_delegate *delegate, wp_stats *out);
+void wp__device_stats(wp__device *device, wp_stats *out);
+
+/* Bytes handed out on the device. */
+uint64_t wp__device_live(wp__device *device);
 
 #endif

@@ -65,7 +65,7 @@ static void put_delegates(struct text *text, wp_runtime *runtime) {
   wp__mutex_lock(&runtime->lock);
   for (wp_delegate *delegate = runtime->delegates; delegate != NULL; delegate = delegate->next) {
     wp_stats stats;
-    wp__account_stats(&delegate->account, &stats);
+    wp__delegate_stats(delegate, &stats);
     put(text, "%s{\"name\":", comma);
     put_string(text, delegate->name == NULL ? "" : delegate->name);
     put(text, ",\"device\":%d,\"open\":%s", delegate->device->ordinal,

@@ -13,8 +13,6 @@ struct key {
 
 bool wp__stream_is_per_thread(const wp__stream *stream) { return stream->handle == WP_STREAM_PER_THREAD; }
 
-static bool is_special(wp_stream handle) { return handle == WP_STREAM_LEGACY || handle == WP_STREAM_PER_THREAD; }
-
 static wp_status make_key(wp__device *device, wp_stream handle, struct key *key) {
   *key = (struct key){handle == (wp_stream)1 ? WP_STREAM_LEGACY : handle, 0, NULL};
   if (key->handle == WP_STREAM_PER_THREAD) {
@@ -32,19 +30,20 @@ static wp_status make_key(wp__device *device, wp_stream handle, struct key *key)
 }
 
 static _Atomic(wp__stream *) *bucket_of(wp__device *device, wp_stream handle) {
-  uint64_t hash = ((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9E3779B97F4A7C15);
-  return &device->streams.buckets[hash >> 58];
+  return &device->streams.buckets[wp__stream_bucket(handle)];
+}
+
+wp__stream *wp__stream_next(wp__device *device, const wp__stream *stream) {
+  wp__stream *next = stream == NULL ? NULL : stream->next;
+  for (unsigned i = stream == NULL ? 0 : wp__stream_bucket(stream->handle) + 1; next == NULL && i < WP__STREAM_BUCKETS;
+       i++) {
+    next = atomic_load_explicit(&device->streams.buckets[i], memory_order_acquire);
+  }
+  return next;
 }
 
 static wp__stream *search(wp__device *device, const struct key *key) {
-  wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
-  for (; stream != NULL; stream = stream->next) {
-    if (stream->handle == key->handle && wp__counter_get(&stream->identity) == key->identity &&
-        !atomic_load_explicit(&stream->retired, memory_order_acquire)) {
-      return stream;
-    }
-  }
-  return NULL;
+  return wp__streams_find(&device->streams, key->handle, key->identity);
 }
 
 /* Whether the stream that the record stands for cannot be named any more, given that `key` has just been named. */
@@ -65,8 +64,8 @@ static void hand_to_home(wp__device *device, wp__stream *stream) {
   if (wp__counter_get(&stream->recorded) != wp__counter_get(&stream->freed)) return;
   if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return;
   if (WP__VENDOR(runtime, event_query, event, &complete) == WP_OK && complete &&
-      WP__VENDOR(runtime, event_wait, device->home, event) == WP_OK) {
-    wp__home_mark(device);
+      (!wp__device_shows_frees(device) || WP__VENDOR(runtime, event_wait, device->home, event) == WP_OK)) {
+    if (wp__device_shows_frees(device)) wp__home_mark(device);
     wp__counter_raise(&stream->observed, recorded);
   }
   wp__stream_give_event(device, stream, event);
@@ -110,7 +109,7 @@ static wp__stream *create(wp__device *device, const struct key *key) {
     stream = reusable(device, key);
     if (stream != NULL) {
       start_life(stream, key);
-    } else if ((stream = wp__os_calloc(1, sizeof *stream)) != NULL) {
+    } else if ((stream = wp__os_calloc_lines(1, sizeof *stream)) != NULL) {
       _Atomic(wp__stream *) *bucket = bucket_of(device, key->handle);
       wp__mutex_init(&stream->lock);
       wp__cond_init(&stream->returned);
@@ -126,7 +125,7 @@ static wp__stream *create(wp__device *device, const struct key *key) {
 
 static wp_status check_device(wp__device *device, wp_stream handle) {
   int owner = device->ordinal;
-  if (is_special(handle) || (device->capabilities & WP_CAP_STREAM_DEVICE) == 0) return WP_OK;
+  if (wp__stream_is_special(handle) || (device->capabilities & WP_CAP_STREAM_DEVICE) == 0) return WP_OK;
   wp_status status = WP__CALL(device->runtime, device->ordinal, stream_device, handle, &owner);
   if (status != WP_OK || owner == device->ordinal) return status;
   return wp__refuse(WP_ERROR_WRONG_DEVICE, device->ordinal, "the stream belongs to device %d, the memory to device %d",
@@ -157,6 +156,15 @@ wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__s
   if (status != WP_OK || *state == WP_CAPTURE_ACTIVE) return status;
   status = make_key(device, handle, &key);
   return status == WP_OK ? find_or_create(device, &key, out) : status;
+}
+
+bool wp__stream_ask(wp__device *device, wp_stream handle, uint64_t *identity) {
+  wp_runtime *runtime = device->runtime;
+  wp_capture_state state;
+  *identity = 0;
+  if (WP__VENDOR(runtime, stream_capturing, handle, &state) != WP_OK || state != WP_CAPTURE_NONE) return false;
+  if ((device->capabilities & WP_CAP_STREAM_IDENTITY) == 0) return true;
+  return WP__VENDOR(runtime, stream_identity, handle, identity) == WP_OK;
 }
 
 wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out) {
@@ -262,6 +270,10 @@ wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
   return record_now(device, stream);
 }
 
+void wp__stream_vouch(wp__device *device, wp__stream *stream) {
+  if (record_now(device, stream) != WP_OK) wp__log_fault(device->runtime, "a freed block could not be recorded");
+}
+
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing) {
   uint64_t freed = wp__counter_add(&stream->freed, bytes);
   unsigned frees = atomic_fetch_add_explicit(&stream->unrecorded, 1, memory_order_relaxed) + 1;
@@ -277,12 +289,52 @@ void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bo
   }
 }
 
+/* -- observing -- */
+
+/* With the event taken out. */
+static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
+                               uint64_t *waited_ns) {
+  wp_runtime *runtime = device->runtime;
+  bool complete = false;
+  wp_status status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
+  if (status != WP_OK || (!complete && wait == WP_NO_WAIT)) return status;
+  if (!complete || wp__device_shows_frees(device)) {
+    uint64_t start = wp__clock_ns();
+    status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
+    if (!complete) *waited_ns += wp__clock_ns() - start;
+  }
+  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
+  return status;
+}
+
+wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
+  wp_event event;
+  uint64_t recorded;
+  if (!wp__stream_take_event(stream, wait, &event, &recorded)) return WP_OK;
+  wp_status status = observe_event(device, stream, event, recorded, wait, waited_ns);
+  wp__stream_give_event(device, stream, event);
+  return status;
+}
+
+wp_status wp__record_rest(wp__device *device, wp__stream *stream) {
+  wp_status status = WP_OK;
+  if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
+  if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
+  (void)atomic_fetch_add(&stream->recorders, 1);
+  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
+  (void)atomic_fetch_sub(&stream->recorders, 1);
+  if (status != WP_ERROR_CAPTURING) return status;
+  (void)wp__fault_absorb();
+  return WP_OK; /* stays unrecorded, and so pending */
+}
+
 void wp__streams_destroy(wp__streams *streams) {
   for (unsigned i = 0; i < WP__STREAM_BUCKETS; i++) {
     wp__stream *stream = atomic_load(&streams->buckets[i]);
     while (stream != NULL) {
       wp__stream *next = stream->next;
       wp__thread_release(atomic_load(&stream->thread));
+      wp__lane_free_tallies(&stream->lane);
       wp__cond_destroy(&stream->returned);
       wp__mutex_destroy(&stream->lock);
       wp__os_free(stream);

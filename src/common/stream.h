@@ -4,8 +4,8 @@
  * vouches for those frees when the stream itself may be gone.
  *
  * Three sums of bytes, which only grow, tell where it stands: observed <= recorded <= freed. Frees up to `recorded` lie
- * before the place that `event` stands for; those up to `observed` have been seen to finish by a synchronisation, so
- * that the driver's trim can give them back.
+ * before the place that `event` stands for; those up to `observed` have been seen to finish, where it matters by a
+ * synchronisation, so that the driver's trim can give them back.
  *
  * An event that stands for something is never recorded anew: a record takes a spare one and then puts it in place of
  * the old. Whoever asks or waits for an event takes it out meanwhile, and so knows what it stands for.
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #include "account.h"
+#include "lane.h"
 #include "os.h"
 #include "warmpool/runtime.h"
 
@@ -44,6 +45,10 @@ struct wp__stream {
   wp__cond returned;
   bool observing; /* a thread has taken the event out */
   wp_event event; /* stands for the frees up to `recorded`; NULL: nothing is recorded, or it is taken out */
+
+  /* What the stream has warm; outlives the stream, and serves the record's next one. In WP_CACHING_LANES `freed` is
+   * changed under the lane's lock. */
+  wp__lane lane;
 };
 typedef struct wp__stream wp__stream;
 
@@ -51,6 +56,23 @@ typedef struct wp__stream wp__stream;
 typedef struct wp__streams {
   _Atomic(wp__stream *) buckets[WP__STREAM_BUCKETS];
 } wp__streams;
+
+static inline unsigned wp__stream_bucket(wp_stream handle) {
+  uint64_t hash = ((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+  return (unsigned)(hash >> 58);
+}
+
+/* Whether the record stands for the stream that the handle names; its identity is 0 where that is not asked. */
+static inline bool wp__stream_is(const wp__stream *stream, wp_stream handle, uint64_t identity) {
+  return stream->handle == handle && wp__counter_get(&stream->identity) == identity &&
+         !atomic_load_explicit(&stream->retired, memory_order_acquire);
+}
+
+static inline wp__stream *wp__streams_find(const wp__streams *streams, wp_stream handle, uint64_t identity) {
+  wp__stream *stream = atomic_load_explicit(&streams->buckets[wp__stream_bucket(handle)], memory_order_acquire);
+  while (stream != NULL && !wp__stream_is(stream, handle, identity)) stream = stream->next;
+  return stream;
+}
 
 /* Under WP_STREAMS_DECLARED a record is made after so many frees or bytes. It costs half of what an allocation and its
  * free do, and is seldom missed: a release records the rest itself where the stream can still be named. */
@@ -72,6 +94,15 @@ wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what
 /* The record of a stream seen before, or *out = NULL. */
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out);
 
+/* Who a handle names that is a stream's own, if work sent to it runs; the device need not be current. False, without a
+ * description: it is being captured, or the driver does not say; wp__stream_look tells. */
+bool wp__stream_ask(wp__device *device, wp_stream handle, uint64_t *identity);
+
+/* Whether the handle stands for a different stream on each device, or in each thread. */
+static inline bool wp__stream_is_special(wp_stream handle) {
+  return handle == WP_STREAM_LEGACY || handle == (wp_stream)1 || handle == WP_STREAM_PER_THREAD;
+}
+
 /* WP_ERROR_CAPTURING for a state other than WP_CAPTURE_NONE. */
 wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what);
 
@@ -87,6 +118,26 @@ void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bo
 
 /* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists. */
 wp_status wp__stream_record(wp__device *device, wp__stream *stream);
+
+/* The next position, behind all frees so far; with the lane's lock. */
+static inline uint64_t wp__stream_advance(wp__stream *stream, uint64_t bytes) {
+  uint64_t position = atomic_load_explicit(&stream->freed, memory_order_relaxed) + bytes;
+  atomic_store_explicit(&stream->freed, position, memory_order_release);
+  return position;
+}
+/* Records what was freed so far on a stream that is not being captured; a failure is logged. */
+void wp__stream_vouch(wp__device *device, wp__stream *stream);
+
+/* Under WP_STREAMS_DECLARED frees may lie behind the last record: records them. The stream exists as long as it is not
+ * retired, and wp_stream_retire waits for `recorders`. A thread's own default stream cannot be named from here. */
+wp_status wp__record_rest(wp__device *device, wp__stream *stream);
+
+/* Looks whether recorded frees have finished, waiting for them or not, and moves `observed`. Adds the nanoseconds
+ * waited. */
+wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns);
+
+/* All records, one after the other: after NULL comes the first, after the last NULL. */
+wp__stream *wp__stream_next(wp__device *device, const wp__stream *stream);
 
 /* Takes the event out, to ask or wait for it: *event, which stands for the frees up to *recorded. False: there is
  * nothing to observe, or another thread has it; with WP_WAIT that thread is waited for. It must be given back. */

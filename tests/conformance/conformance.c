@@ -85,9 +85,17 @@ void expect_refused(wp_status got, wp_status expected, const char *call, const c
 
 /* -- the runtime -- */
 
+wp_caching caching(void) {
+  const char *name = getenv("WARMPOOL_TEST_CACHING");
+  if (name == NULL || strcmp(name, "lanes") == 0) return WP_CACHING_LANES;
+  cr_assert_str_eq(name, "driver", "WARMPOOL_TEST_CACHING=%s: lanes or driver", name);
+  return WP_CACHING_DRIVER;
+}
+
 wp_runtime_options defaults(void) {
   wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
   options.stream_contract = contract;
+  options.caching = caching();
   return options;
 }
 

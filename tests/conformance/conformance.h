@@ -53,7 +53,8 @@ void expect_refused(wp_status got, wp_status expected, const char *call, const c
 
 /* -- the runtime -- */
 
-wp_runtime_options defaults(void); /* in the test's contract */
+wp_caching caching(void);          /* WARMPOOL_TEST_CACHING=lanes|driver; the suite is run once with each */
+wp_runtime_options defaults(void); /* in the test's contract, and that caching */
 void start(const wp_runtime_options *options /* NULL: defaults() */);
 void end(void);
 

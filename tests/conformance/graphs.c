@@ -3,6 +3,7 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "conformance.h"
 
@@ -15,15 +16,19 @@ SUITE(graphs);
 static wp_delegate *delegate;
 static wp_stream stream;
 
-static void set_up_with(wp_graph_trim policy) {
-  wp_runtime_options options = defaults();
-  options.graph_trim = policy;
+static void set_up_with(const wp_runtime_options *options) {
   (void)granule();
-  start(&options);
+  start(options);
   delegate = open_on(0);
   stream = rig_stream_create(0);
 }
-static void set_up(void) { set_up_with(WP_GRAPH_TRIM_IF_USED); }
+static void set_up(void) { set_up_with(NULL); }
+/* For captured allocations, which are the driver's affair. */
+static void set_up_graphs(void) {
+  wp_runtime_options options = defaults();
+  options.caching = WP_CACHING_DRIVER;
+  set_up_with(&options);
+}
 static void tear_down(void) { end_stream(0, stream); }
 
 static wp_driver_stats driver(void) {
@@ -58,7 +63,7 @@ static rig_graph *capture_block(bool frees, void **memory) {
 /* warp#1524: the very first allocation happens while capturing. */
 BOTH_CONTRACTS(graphs, hold_memory_of_the_driver_s_until_the_last_close) {
   void *memory;
-  set_up();
+  set_up_graphs();
   rig_graph *graph = capture_block(true, &memory);
   cr_expect_eq(stats(0).live_bytes, 0);
   REFUSES(WP_ERROR_INVALID_POINTER, wp_free(runtime, memory, stream));
@@ -76,7 +81,10 @@ BOTH_CONTRACTS(graphs, hold_memory_of_the_driver_s_until_the_last_close) {
 
 BOTH_CONTRACTS(graphs, keep_their_memory_where_the_policy_says_so) {
   void *memory;
-  set_up_with(WP_GRAPH_TRIM_NEVER);
+  wp_runtime_options options = defaults();
+  options.caching = WP_CACHING_DRIVER;
+  options.graph_trim = WP_GRAPH_TRIM_NEVER;
+  set_up_with(&options);
   rig_graph *graph = capture_block(true, &memory);
   launch(graph);
   rig_graph_destroy(graph);
@@ -88,7 +96,7 @@ BOTH_CONTRACTS(graphs, keep_their_memory_where_the_policy_says_so) {
 /* An idle executable maps its memory again at the next launch. */
 BOTH_CONTRACTS(graphs, that_are_still_there_run_after_a_release) {
   void *memory;
-  set_up();
+  set_up_graphs();
   rig_graph *graph = capture_block(true, &memory);
   launch(graph);
   OK(wp_trim(runtime, 0, 0, WP_WAIT, NULL));
@@ -105,7 +113,7 @@ BOTH_CONTRACTS(graphs, allocate_a_block_that_nobody_frees_anew_at_each_launch) {
   void *memory;
   wp_pointer_info_t info = WP_POINTER_INFO_INIT;
   wp_release_report report = WP_RELEASE_REPORT_INIT;
-  set_up();
+  set_up_graphs();
   rig_graph *graph = capture_block(false, &memory);
   for (int i = 0; i < 3; i++) {
     launch(graph);
@@ -127,7 +135,7 @@ BOTH_CONTRACTS(graphs, allocate_a_block_that_nobody_frees_anew_at_each_launch) {
 
 /* warp#1419 */
 BOTH_CONTRACTS(graphs, take_in_a_second_stream_that_allocates_and_frees) {
-  set_up();
+  set_up_graphs();
   wp_stream other = rig_stream_create(0);
   rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
   rig_wait(other, stream);
@@ -146,7 +154,7 @@ BOTH_CONTRACTS(graphs, take_in_a_second_stream_that_allocates_and_frees) {
 
 /* Fact C7 */
 BOTH_CONTRACTS(graphs, refuse_a_block_from_outside_and_go_on) {
-  set_up();
+  set_up_graphs();
   void *outside = take(delegate, BYTES, stream), *memory;
   rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
   cr_expect_neq(wp_free(runtime, outside, stream), WP_OK);
@@ -194,7 +202,7 @@ static void capture_or_disturb(unsigned index, void *argument) {
   if (index == 0) {
     for (int i = 0; i < 50; i++) {
       rig_capture_begin(own, RIG_CAPTURE_GLOBAL);
-      void *memory = take(delegate, BYTES, own);
+      void *memory = caching() == WP_CACHING_DRIVER ? take(delegate, BYTES, own) : NULL;
       (void)sched_yield();
       give(memory, own);
       rig_graph_destroy(end_capture(own));
@@ -226,10 +234,11 @@ BOTH_CONTRACTS(graphs, of_blocking_streams_survive_calls_on_the_legacy_stream) {
   void *none = NULL;
   set_up();
   void *memory = take(delegate, BYTES, WP_STREAM_LEGACY);
+  bool may_name = contract == WP_STREAMS_CHECKED || caching() == WP_CACHING_DRIVER;
   wp_stream blocking = rig_stream_create_blocking(0);
   rig_capture_begin(blocking, RIG_CAPTURE_RELAXED);
   ANSWERS(WP_ERROR_CAPTURING, wp_alloc(delegate, BYTES, WP_STREAM_LEGACY, &none));
-  ANSWERS(WP_ERROR_CAPTURING, wp_free(runtime, memory, WP_STREAM_LEGACY));
+  if (may_name) ANSWERS(WP_ERROR_CAPTURING, wp_free(runtime, memory, WP_STREAM_LEGACY));
   ANSWERS(WP_ERROR_CAPTURING, wp_note_use(runtime, memory, WP_STREAM_LEGACY));
   OK(wp_trim(runtime, 0, 0, WP_WAIT, NULL));
   rig_graph_destroy(end_capture(blocking));
@@ -239,10 +248,36 @@ BOTH_CONTRACTS(graphs, of_blocking_streams_survive_calls_on_the_legacy_stream) {
   tear_down();
 }
 
+/* Lanes refuse what would become part of a graph, with what to do about it, and nothing is lost. */
+Test(graphs, are_told_that_lanes_do_not_serve_them) {
+  void *none = &none;
+  wp_runtime_options options = defaults();
+  options.caching = WP_CACHING_LANES;
+  set_up_with(&options);
+  void *outside = take(delegate, BYTES, stream);
+  give(take(delegate, MIB, stream), stream);
+  wp_stats before = stats(0);
+  rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
+  ANSWERS(WP_ERROR_CAPTURING, wp_alloc(delegate, MIB, stream, &none));
+  cr_expect_not_null(strstr(last_error().message, "after the capture"), "%s", last_error().message);
+  cr_expect_eq(none, &none);
+  ANSWERS(WP_ERROR_CAPTURING, wp_free(runtime, outside, stream));
+  cr_expect_not_null(strstr(last_error().message, "after the capture"), "%s", last_error().message);
+  ANSWERS(WP_ERROR_CAPTURING, wp_free_after(runtime, outside, &stream, 1));
+  ANSWERS(WP_ERROR_CAPTURING, wp_prime(delegate, BYTES, stream));
+  cr_expect_eq(rig_last_error(), 0);
+  rig_graph_destroy(end_capture(stream));
+  cr_expect_eq(stats(0).live_bytes, before.live_bytes);
+  cr_expect_eq(stats(0).frees, before.frees);
+  give(outside, stream);
+  cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
+  tear_down();
+}
+
 /* The last close of a device while one of its streams is being captured. */
 BOTH_CONTRACTS(graphs, survive_the_last_close) {
   void *memory;
-  set_up();
+  set_up_graphs();
   give(take(delegate, BYTES, stream), stream);
   rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
   memory = take(delegate, BYTES, stream);

@@ -77,7 +77,8 @@ static void log_line(void *user, const char *message) {
 static void start_epoch(unsigned number) {
   wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
   options.stream_contract = number % 2 == 0 ? WP_STREAMS_CHECKED : WP_STREAMS_DECLARED;
-  options.release_wait = number / 2 % 2 == 0 ? WP_WAIT : WP_NO_WAIT;
+  options.caching = number / 2 % 2 == 0 ? WP_CACHING_LANES : WP_CACHING_DRIVER;
+  options.release_wait = number / 4 % 2 == 0 ? WP_WAIT : WP_NO_WAIT;
   options.oom_policy = (wp_oom_policy)(number % 3);
   options.limit_bytes = number % 5 == 4 ? 2 << 20 : 0;
   options.release_threshold = number % 7 == 6 ? 0 : UINT64_MAX;

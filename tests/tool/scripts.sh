@@ -95,6 +95,14 @@ file "NVIDIA H200" "$cold" "$(result per-alloc cold 1048576 true 1 45650 50000)"
 file "NVIDIA H200" "$(result release idle 5509120 false 1 28000000 29000000)" >release.json
 file "NVIDIA H200" "$(result per-alloc cold 4096 false 1 null null)" >null.json
 file "NVIDIA H200" "$threads1" "$malloc1" >threads.json
+# Every mode, in another order than the plots have.
+modes="cold driver delegate delegate-checked lanes lanes-checked malloc mimalloc"
+set --
+for mode in mimalloc lanes-checked lanes malloc delegate-checked delegate driver cold; do
+  set -- "$@" "$(result per-alloc "$mode" 4096 true 1 3000 3500)" "$(result per-alloc "$mode" 4096 false 1 300 350)" \
+    "$(result threads "$mode" 1024 false 1 300 350 3000000)" "$(result threads "$mode" 1024 false 16 600 650 20000000)"
+done
+file "NVIDIA H200" "$@" >modes.json
 # shellcheck disable=SC2016 # nothing is to be expanded
 file 'A \"B\" \u0027C\u0027 `id` $HOME <D> & E_F^2 \\n %s' "$cold" "$threads1" >names.json
 file "NVIDIA H200" >empty.json
@@ -135,6 +143,10 @@ check "slower than the mode" has modes "per-alloc cold 1 MiB yes 1 6.00 us 91.30
 check "each with its number of threads" \
   has modes "threads malloc 1 KiB no 12 40.00 us 20.0 ns 2000 x faster 41.00 us 21.0 ns"
 check "the mode itself is no row" lacks squeezed "per-alloc driver"
+check "all modes are compared" ends 0 compare modes.json --against lanes
+for mode in delegate lanes-checked mimalloc; do
+  check "$mode beside lanes" has out "threads $mode 1 KiB no 16 600.0 ns 600.0 ns 1.00 x same 650.0 ns 650.0 ns"
+done
 check "what has no such mode beside it is listed" has modes "per-alloc, same, 4 KiB, no sync, threads 1: 800.0 ns"
 
 # json EXPRESSION: the object in out is JSON for which this Python expression holds.
@@ -207,6 +219,24 @@ END
   check "per-alloc.svg leaves out what was not measured" lacks new/plots/per-alloc.svg nothing
   check "threads.svg has its numbers of threads" shows new/plots/threads.svg 12
   check "threads.svg has no mode of the other case" lacks new/plots/threads.svg delegate
+  check "all modes are drawn" ends 0 plot modes.json all
+  check "quietly" quiet
+  # legend FILE: the modes are there, each once, in their order; colours FILE: each has a colour of its own.
+  legend() { texts "$1" | grep -xE "$(echo "$modes" | tr ' ' '|')" | tr '\n' ' ' | grep -xF "$modes "; }
+  colours() {
+    python3 -B -c "
+import re, sys
+sys.path.insert(0, '$bench')
+from plot_data import STYLES
+found = re.findall(r'rgb\( *(\d+), *(\d+), *(\d+)\)', open('$1').read())
+drawn = {'#%02X%02X%02X' % tuple(map(int, colour)) for colour in found}
+wanted = [STYLES[mode][0] for mode in '$modes'.split()]
+sys.exit(0 if len(set(wanted)) == 8 and drawn >= set(wanted) else f'{wanted} in {drawn}')"
+  }
+  for case in per-alloc threads; do
+    check "$case.svg has a legend of all modes" legend "all/$case.svg"
+    check "and a colour for each" colours "all/$case.svg"
+  done
   echo "print 'mine'" >.gnuplot
   check "it is drawn again" ends 0 env HOME="$work" sh "$bench/plot.sh" a.json again
   check "without the user's settings" quiet

@@ -56,6 +56,9 @@ Test(options, values_out_of_range_are_named) {
   options.size = sizeof options + 8;
   refuse("wp_runtime_options.size", wp_runtime_create(&options, &runtime));
   options.size = sizeof options;
+  options.caching = (wp_caching)2;
+  refuse("caching", wp_runtime_create(&options, &runtime));
+  options.caching = WP_CACHING_LANES;
   options.stream_contract = (wp_stream_contract)2;
   refuse("stream_contract", wp_runtime_create(&options, &runtime));
   options.stream_contract = WP_STREAMS_CHECKED;

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-wp_runtime_options world_options = WP_RUNTIME_OPTIONS_INIT;
+wp_runtime_options world_options = {
+    .size = sizeof(wp_runtime_options), .caching = WP_CACHING_DRIVER, .release_threshold = UINT64_MAX};
 static long allocations_before;
 
 static void keep_line(void *user, const char *message) {

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lanes.h"
+
+#include "delegate.h"
+#include "release.h"
+#include "runtime.h"
+#include "segment.h"
+
+void wp__lanes_sum(wp__device *device, wp__counts *sum, uint64_t *idle) {
+  *sum = (wp__counts){0};
+  *idle = 0;
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__counts counts;
+    wp__spin_lock(&stream->lane.lock);
+    wp__lane_sum(&stream->lane, &counts);
+    *idle += wp__lane_idle(&stream->lane);
+    wp__spin_unlock(&stream->lane.lock);
+    wp__counts_add(sum, &counts);
+  }
+}
+
+void wp__lanes_sum_of(const wp_delegate *delegate, wp__counts *sum) {
+  wp__device *device = delegate->device;
+  *sum = (wp__counts){0};
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__spin_lock(&stream->lane.lock);
+    const wp__tally *tally = wp__tally_find(&stream->lane, delegate, delegate->serial);
+    if (tally != NULL) wp__counts_add(sum, &tally->counts);
+    wp__spin_unlock(&stream->lane.lock);
+  }
+}
+
+/* -- between lanes -- */
+
+/* Lists hide whole segments: they are merged where the stream is at rest, and where it is not they are left to it. */
+static wp__block *take_from(wp__device *device, wp__stream *stream, size_t least, uint64_t most) {
+  wp__lane *lane = &stream->lane;
+  wp__spin_lock(&lane->lock);
+  uint64_t observed = wp__counter_get(&stream->observed);
+  if (observed == wp__counter_get(&stream->freed)) wp__lane_merge(lane, &device->runtime->blocks);
+  wp__block *segment = wp__lane_take(lane, observed, least, most);
+  wp__spin_unlock(&lane->lock);
+  return segment;
+}
+
+/* Where it has, its next frees are recorded, so that a later look finds what this one may not. */
+static bool has_idle(wp__stream *stream, size_t bytes) {
+  wp__spin_lock(&stream->lane.lock);
+  bool has = wp__lane_idle(&stream->lane) >= bytes;
+  stream->lane.records = stream->lane.records || has;
+  wp__spin_unlock(&stream->lane.lock);
+  return has;
+}
+
+wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
+  enum { LOOKS = 16 };
+  int looks = 0;
+  uint64_t waited_ns = 0;
+  wp__stream *stream = thief;
+  do {
+    stream = wp__stream_next(device, stream);
+    if (stream == NULL || stream == thief || !has_idle(stream, bytes)) continue;
+    if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
+    wp__block *segment = take_from(device, stream, bytes, UINT64_MAX);
+    if (segment != NULL) return segment;
+    looks++;
+  } while (stream != thief && looks < LOOKS);
+  return NULL;
+}
+
+wp_status wp__lanes_vouch(wp_delegate *delegate) {
+  wp__device *device = delegate->device;
+  wp_status status = WP_OK;
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__spin_lock(&stream->lane.lock);
+    bool is_used = wp__tally_find(&stream->lane, delegate, delegate->serial) != NULL;
+    wp__spin_unlock(&stream->lane.lock);
+    if (is_used) status = wp__both(status, wp__record_rest(device, stream));
+  }
+  return status;
+}
+
+/* -- giving back -- */
+
+static wp__block *take_any(wp__device *device, wp__stream *stream, uint64_t most) {
+  wp__lane *lane = &stream->lane;
+  wp__spin_lock(&lane->lock);
+  wp__lane_merge(lane, &device->runtime->blocks);
+  wp__block *segment = wp__lane_take(lane, wp__counter_get(&stream->observed), WP__CLASS_UNIT, most);
+  wp__spin_unlock(&lane->lock);
+  return segment;
+}
+
+wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool strictly) {
+  wp__counts sum;
+  uint64_t idle;
+  wp_status first = WP_OK;
+  wp__lanes_sum(device, &sum, &idle);
+  uint64_t excess = idle > keep_bytes ? idle - keep_bytes : 0;
+  wp__stream *stream = NULL;
+  while (excess > 0 && (stream = wp__stream_next(device, stream)) != NULL) {
+    wp__block *segment;
+    while (excess > 0 && (segment = take_any(device, stream, strictly ? UINT64_MAX : excess)) != NULL) {
+      uint64_t bytes = segment->range.bytes;
+      wp_status status = wp__segment_return(device, stream, segment);
+      first = wp__both(first, status);
+      if (status != WP_OK) break;
+      excess -= bytes < excess ? bytes : excess;
+    }
+  }
+  return first;
+}
+
+uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes) {
+  wp__counts sum;
+  uint64_t idle, bytes = 0;
+  wp__lanes_sum(device, &sum, &idle);
+  uint64_t excess = idle > keep_bytes ? idle - keep_bytes : 0;
+  wp__stream *stream = NULL;
+  while (excess > 0 && (stream = wp__stream_next(device, stream)) != NULL) {
+    wp__spin_lock(&stream->lane.lock);
+    wp__lane_merge(&stream->lane, &device->runtime->blocks);
+    bytes += wp__lane_unobserved(&stream->lane, wp__counter_get(&stream->observed));
+    wp__spin_unlock(&stream->lane.lock);
+  }
+  return bytes < excess ? bytes : excess;
+}
+
+wp_status wp__lanes_bound(wp__device *device) {
+  uint64_t waited_ns = 0, idle;
+  uint64_t most = device->runtime->options.release_threshold;
+  wp_status status = WP_OK;
+  wp__counts sum;
+  if (!device->bounded || wp__counter_get(&device->held_bytes) <= most) return WP_OK;
+  wp__lanes_sum(device, &sum, &idle);
+  if (idle <= most) return WP_OK;
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    status = wp__both(status, wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns));
+  }
+  status = wp__both(status, wp__lanes_give_back(device, most, true));
+  status = wp__both(status, wp__segments_flush(device));
+  wp__lanes_sum(device, &sum, &idle);
+  if (idle > most) atomic_store(&device->excess_due, true);
+  return status;
+}
+
+/* -- the end -- */
+
+static wp_status order_home_after(wp__device *device, wp__stream *stream) {
+  wp_event event;
+  uint64_t recorded;
+  if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return WP_OK;
+  wp_status status = WP__CALL(device->runtime, device->ordinal, event_wait, device->home, event);
+  wp__stream_give_event(device, stream, event);
+  return status;
+}
+
+wp_status wp__lanes_abandon(wp__device *device) {
+  wp_status first = WP_OK;
+  if (!device->lanes) return WP_OK;
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__block *segment;
+    /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
+    first = wp__both(first, order_home_after(device, stream));
+    wp__counter_raise(&stream->observed, wp__counter_get(&stream->freed));
+    while ((segment = take_any(device, stream, UINT64_MAX)) != NULL) {
+      wp_status status = wp__segment_return(device, stream, segment);
+      first = wp__both(first, status);
+      if (status != WP_OK) break;
+    }
+  }
+  return first;
+}
+
+void wp__lanes_forget(wp__device *device) {
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__spin_lock(&stream->lane.lock);
+    wp__lane_forget(&stream->lane, &device->runtime->blocks);
+    wp__spin_unlock(&stream->lane.lock);
+  }
+  atomic_store(&device->held_bytes, 0);
+  atomic_store(&device->direct_bytes, 0);
+}

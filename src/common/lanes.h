@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All lanes of a device together. */
+#ifndef WARMPOOL_COMMON_LANES_H
+#define WARMPOOL_COMMON_LANES_H
+
+#include "device.h"
+
+/* What they have counted, and their idle bytes. Not one moment's: other threads go on between two lanes. */
+void wp__lanes_sum(wp__device *device, wp__counts *sum, uint64_t *idle);
+/* What one delegate has had of them. The caller keeps it from going. */
+void wp__lanes_sum_of(const wp_delegate *delegate, wp__counts *sum);
+
+/*
+ * What follows wants the device to be current.
+ */
+
+/* A finished whole segment of at least `bytes` from another stream's lane, or NULL. Looks at a bounded number. */
+wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
+
+/* Returns finished whole segments to the driver until no more than `keep_bytes` are idle. A segment that has bytes both
+ * above and below that mark goes where `strictly`, and stays otherwise. The first failure of the driver is returned. */
+wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool strictly);
+
+/* Idle bytes beyond `keep_bytes` whose work has not been seen to finish. */
+uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes);
+
+/* Sees to it that no more is idle than the release threshold says, as far as that has finished. */
+wp_status wp__lanes_bound(wp__device *device);
+
+/* A delegate closes: what it freed is recorded where that was put off, so that other streams can have it. */
+wp_status wp__lanes_vouch(wp_delegate *delegate);
+
+/* At the end of a device: all segments, each behind what is recorded of its stream. */
+wp_status wp__lanes_abandon(wp__device *device);
+
+/* Forgets all that is free, without the driver; the device is lost, and need not be current. */
+void wp__lanes_forget(wp__device *device);
+
+#endif

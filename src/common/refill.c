@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "refill.h"
+
+#include "exhaustion.h"
+#include "lanes.h"
+#include "runtime.h"
+#include "segment.h"
+
+struct request {
+  wp__device *device;
+  wp__stream *stream;
+  wp_delegate *delegate; /* NULL: counts for nobody */
+  uint64_t life;         /* of the delegate's */
+  size_t bytes;          /* of a class */
+  bool missed, grew;     /* the list was empty; the heap could not help either: each once at least */
+  bool carved;           /* the block is out of the heap, and in no map */
+  unsigned steals;
+  wp__tally *tally; /* a record to spare, or NULL */
+  wp__block *block; /* what came of it */
+};
+
+/* -- from the lane itself -- */
+
+/* With the lane's lock. Pops; or merges the lists and carves. */
+static wp__block *pop_or_carve(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  wp__block *block = wp__lane_pop(lane, wp__class_below(request->bytes));
+  request->carved = block == NULL;
+  if (block != NULL) return block;
+  request->missed = true;
+  wp__lane_merge(lane, &request->device->runtime->blocks);
+  return wp__lane_carve(lane, request->bytes);
+}
+
+/* With the lane's lock. */
+static void count(struct request *request, wp__tally *tally) {
+  wp__tally_alloc(tally, request->block);
+  tally->counts.misses += request->missed;
+  tally->counts.steals += request->steals;
+}
+
+static bool is_closed(const struct request *request) {
+  return request->delegate != NULL && atomic_load(&request->delegate->life) != request->life;
+}
+
+/* False: records are missing. What the lane had is in request->block; a closed delegate gets nothing. */
+static bool serve(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  wp_delegate *delegate = request->delegate;
+  wp__tally *tally = NULL;
+  wp__spin_lock(&lane->lock);
+  bool closed = is_closed(request); /* under the lock, which a close takes before it asks what is live */
+  if (delegate != NULL && !closed) tally = wp__tally_make(lane, delegate, request->life, &request->tally);
+  bool can = closed || (!wp__lane_needs_record(lane) && (tally != NULL || delegate == NULL));
+  if (can && !closed) request->block = pop_or_carve(request);
+  if (request->block != NULL && tally != NULL) count(request, tally);
+  if (request->block != NULL && !request->grew) lane->records = false; /* what there is does */
+  wp__spin_unlock(&lane->lock);
+  return can;
+}
+
+/* Makes the records that serve() may have missed. */
+static wp_status provide(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  wp__blocks *blocks = &request->device->runtime->blocks;
+  wp__block *record = wp__block_take(blocks);
+  if (record != NULL && request->tally == NULL) request->tally = wp__os_calloc(1, sizeof *request->tally);
+  if (record != NULL) {
+    wp__spin_lock(&lane->lock);
+    wp__lane_keep_record(lane, blocks, record);
+    wp__spin_unlock(&lane->lock);
+  }
+  if (record != NULL && request->tally != NULL) return WP_OK;
+  return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a block's record");
+}
+
+static wp_status ask_lane(struct request *request) {
+  wp_status status = WP_OK;
+  while (!serve(request) && status == WP_OK) status = provide(request);
+  if (status != WP_OK || request->block != NULL || !is_closed(request)) return status;
+  return wp__refuse(WP_ERROR_INVALID_ARGUMENT, request->device->ordinal, "the delegate is closed");
+}
+
+/* -- from elsewhere -- */
+
+/* Whole free segments are of no use to the request, or they would have served it: back they go, where their work has
+ * finished. That some cannot go is no failure of the request's. */
+static void return_unfit(struct request *request) {
+  wp__device *device = request->device;
+  wp__stream *stream = request->stream;
+  uint64_t waited_ns = 0;
+  bool any = false;
+  wp__block *segment;
+  wp_status status = WP_OK;
+  if (wp__counter_get(&stream->freed) != wp__counter_get(&stream->recorded)) wp__stream_vouch(device, stream);
+  if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
+  do {
+    wp__spin_lock(&stream->lane.lock);
+    segment = wp__lane_take(&stream->lane, wp__counter_get(&stream->observed), WP__CLASS_UNIT, request->bytes - 1);
+    wp__spin_unlock(&stream->lane.lock);
+    if (segment != NULL) status = wp__segment_return(device, stream, segment);
+    any = any || (segment != NULL && status == WP_OK);
+  } while (segment != NULL && status == WP_OK);
+  if (any) status = wp__both(status, wp__segments_flush(device));
+  if (status != WP_OK) (void)wp__fault_absorb();
+}
+
+static bool steal(struct request *request, size_t bytes) {
+  wp__stream *stream = request->stream;
+  wp__block *segment = wp__lanes_steal(request->device, stream, bytes);
+  if (segment == NULL) return false;
+  wp__segment_put(stream, segment, 0);
+  request->steals++;
+  return true;
+}
+
+static wp_status grow(struct request *request) {
+  size_t bytes = (request->bytes + WP__SEGMENT_STEP - 1) & ~(WP__SEGMENT_STEP - 1);
+  wp__blocks *blocks = &request->device->runtime->blocks;
+  request->grew = true;
+  wp__spin_lock(&request->stream->lane.lock);
+  request->stream->lane.records = true;
+  wp__spin_unlock(&request->stream->lane.lock);
+  return_unfit(request);
+  if (steal(request, request->bytes)) return WP_OK;
+  wp__block *record = wp__block_take(blocks);
+  if (record == NULL) {
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a segment's record");
+  }
+  wp_status status = wp__segment_obtain(request->device, request->stream, bytes, record);
+  if (status != WP_OK) wp__block_drop(blocks, record);
+  return status;
+}
+
+/* Once more around where another thread of the same stream has taken what was got for this one. */
+static wp_status attempt(wp__device *device, void *argument) {
+  struct request *request = argument;
+  (void)device;
+  for (;;) {
+    wp_status status = ask_lane(request);
+    if (status != WP_OK || request->block != NULL) return status;
+    status = grow(request);
+    if (status != WP_OK) return status;
+  }
+}
+
+/* -- whole requests -- */
+
+static wp_status run(struct request *request) {
+  wp__device *device = request->device;
+  wp_status status = wp__exhaust(device, device->runtime->options.oom_policy, attempt, request);
+  wp__os_free(request->tally);
+  return status;
+}
+
+/* Takes back a block that nobody will get to know. */
+static void undo(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  wp__block *block = request->block;
+  wp__spin_lock(&lane->lock);
+  if (request->delegate != NULL) {
+    block->tally->counts.allocs--;
+    block->tally->counts.alloc_bytes -= block->range.bytes;
+    block->tally->counts.misses -= request->missed;
+  }
+  wp__lane_uncarve(lane, &request->device->runtime->blocks, block);
+  wp__spin_unlock(&lane->lock);
+}
+
+/* A carved block gets its place in the map; one from a list has it. */
+static wp_status enter(struct request *request) {
+  wp__block *block = request->block;
+  wp__map *map = &request->device->runtime->blocks.map;
+  void *address = block->range.address;
+  atomic_store_explicit(&block->bytes, block->range.bytes, memory_order_release);
+  atomic_store_explicit(&block->device, request->device, memory_order_release);
+  atomic_store_explicit(&block->stream, request->stream->handle, memory_order_release);
+  atomic_store_explicit(&block->ptr, address, memory_order_release);
+  block->origin = request->stream;
+  block->uses = NULL;
+  block->captured = false;
+  if (!request->carved || wp__map_set(map, address, block)) return WP_OK;
+  undo(request);
+  return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory to register a block");
+}
+
+static void raise_peaks(wp_delegate *delegate, wp__device *device) {
+  wp__counts sum;
+  uint64_t idle;
+  wp__lanes_sum(device, &sum, &idle);
+  wp__counter_raise(&device->account.live_peak, wp__counts_live(&sum));
+  wp__lanes_sum_of(delegate, &sum);
+  wp__counter_raise(&delegate->account.live_peak, wp__counts_live(&sum));
+}
+
+static wp_status hand_out(struct request *request, void **out) {
+  wp_status status = enter(request);
+  if (status != WP_OK) return status;
+  if (request->grew) raise_peaks(request->delegate, request->device);
+  wp__limits_peak(request->delegate, request->device);
+  atomic_store_explicit(&request->block->delegate, request->delegate, memory_order_release);
+  wp__block_renew(request->block);
+  *out = request->block->range.address;
+  return WP_OK;
+}
+
+bool wp__lane_serve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsigned class, void **out) {
+  struct request request = {.device = delegate->device, .stream = stream, .delegate = delegate, .life = life};
+  request.bytes = wp__class_bytes(class);
+  wp_status status = ask_lane(&request);
+  if (status == WP_OK && request.block != NULL) status = hand_out(&request, out);
+  wp__os_free(request.tally);
+  if (status == WP_OK) return request.block != NULL;
+  (void)wp__fault_absorb();
+  return false;
+}
+
+wp_status wp__lane_alloc(wp_delegate *delegate, wp__stream *stream, size_t bytes, void **out) {
+  struct request request = {.device = delegate->device, .stream = stream, .delegate = delegate};
+  request.life = delegate->serial;
+  request.bytes = wp__class_bytes(wp__class_above(bytes));
+  wp_status status = run(&request);
+  return status == WP_OK ? hand_out(&request, out) : status;
+}
+
+wp_status wp__lane_prime(wp__device *device, wp__stream *stream, size_t bytes) {
+  struct request request = {.device = device, .stream = stream};
+  request.bytes = wp__class_bytes(wp__class_above(bytes));
+  wp_status status = run(&request);
+  if (status != WP_OK) return status;
+  wp__lane *lane = &stream->lane;
+  wp__spin_lock(&lane->lock);
+  if (request.carved) {
+    wp__lane_uncarve(lane, &device->runtime->blocks, request.block);
+  } else {
+    wp__lane_push(lane, request.block);
+  }
+  wp__spin_unlock(&lane->lock);
+  return WP_OK;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "segment.h"
+
+#include "home.h"
+#include "runtime.h"
+
+/* -- from the driver -- */
+
+static wp_status allocate(wp__device *device, size_t bytes, void **out) {
+  wp_runtime *runtime = device->runtime;
+  void *ptr = NULL;
+  wp_status status = WP__CALL(runtime, device->ordinal, memory_alloc, device->pool, bytes, device->home, &ptr);
+  if (status != WP_OK) return status;
+  if (ptr == NULL) return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "the driver had no memory");
+  (void)wp__counter_add(&device->driver_allocs, 1);
+  *out = ptr;
+  return WP_OK;
+}
+
+static wp_status free_on_home(wp__device *device, void *ptr) {
+  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, ptr, device->home);
+  if (status != WP_OK) return status;
+  (void)wp__counter_add(&device->driver_frees, 1);
+  atomic_store(&device->home_dirty, true);
+  return WP_OK;
+}
+
+/* What comes next on the stream comes after what was done on home. */
+static wp_status order_after_home(wp__device *device, const wp__stream *stream) {
+  wp_runtime *runtime = device->runtime;
+  wp_event event;
+  wp_status status = wp__event_get(device, &event);
+  if (status != WP_OK) return status;
+  status = WP__CALL(runtime, device->ordinal, event_record, event, device->home);
+  if (status == WP_OK) status = WP__CALL(runtime, device->ordinal, event_wait, stream->handle, event);
+  wp__event_put(device, event);
+  return status;
+}
+
+static wp_status allocate_in_order(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
+  void *ptr;
+  wp_status status = allocate(device, bytes, &ptr);
+  if (status != WP_OK) return status;
+  if (wp__map_holds(ptr)) {
+    status = order_after_home(device, stream);
+  } else {
+    status = wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
+  }
+  if (status == WP_OK) {
+    *out = ptr;
+    return WP_OK;
+  }
+  wp__fault_keep();
+  if (free_on_home(device, ptr) != WP_OK) wp__log_fault(device->runtime, "memory of the driver's was lost");
+  wp__fault_restore();
+  return status;
+}
+
+wp_status wp__segment_obtain(wp__device *device, wp__stream *stream, size_t bytes, wp__block *record) {
+  wp__lane *lane = &stream->lane;
+  void *ptr;
+  wp_status status = wp__stream_prepare(device, stream);
+  if (status == WP_OK) status = allocate_in_order(device, stream, bytes, &ptr);
+  if (status != WP_OK) return status;
+  wp__counter_raise(&device->reserved_peak, wp__counter_add(&device->held_bytes, bytes));
+  wp__spin_lock(&lane->lock);
+  /* A place in the stream behind the wait for home: not before that is observed may another stream have the segment. */
+  wp__lane_add(lane, record, ptr, bytes, wp__stream_advance(stream, WP__CLASS_UNIT));
+  wp__spin_unlock(&lane->lock);
+  wp__stream_vouch(device, stream);
+  return WP_OK;
+}
+
+void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position) {
+  wp__lane *lane = &stream->lane;
+  wp__spin_lock(&lane->lock);
+  wp__lane_add(lane, segment, segment->range.address, segment->range.bytes, position);
+  wp__spin_unlock(&lane->lock);
+}
+
+/* -- back to the driver -- */
+
+wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *segment) {
+  uint64_t bytes = segment->range.bytes;
+  wp_status status = free_on_home(device, segment->range.address);
+  if (status != WP_OK) {
+    wp__segment_put(stream, segment, segment->range.position);
+    return status;
+  }
+  wp__counter_sub(&device->held_bytes, bytes);
+  wp__block_drop(&device->runtime->blocks, segment);
+  return WP_OK;
+}
+
+wp_status wp__segments_flush(wp__device *device) {
+  wp_status status = wp__home_synchronize(device);
+  return wp__both(status, WP__CALL(device->runtime, device->ordinal, pool_trim, device->pool, 0));
+}
+
+/* A segment of `most` bytes at the most of which all is free, finished or not; NULL: there is none. */
+static wp__block *take_unfinished(wp__device *device, wp__stream *stream, uint64_t most) {
+  wp__lane *lane = &stream->lane;
+  wp__spin_lock(&lane->lock);
+  wp__lane_merge(lane, &device->runtime->blocks);
+  wp__block *segment = wp__lane_take(lane, UINT64_MAX, WP__CLASS_UNIT, most);
+  wp__spin_unlock(&lane->lock);
+  return segment;
+}
+
+wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, uint64_t bytes) {
+  wp_runtime *runtime = device->runtime;
+  wp_status status = WP_OK;
+  uint64_t left = bytes;
+  wp__block *segment;
+  while (status == WP_OK && (segment = take_unfinished(device, stream, left)) != NULL) {
+    uint64_t size = segment->range.bytes;
+    status = WP__CALL(runtime, device->ordinal, memory_free, segment->range.address, stream->handle);
+    if (status != WP_OK) {
+      wp__segment_put(stream, segment, segment->range.position);
+      break;
+    }
+    left -= size;
+    (void)wp__counter_add(&device->driver_frees, 1);
+    (void)wp__counter_add(&device->direct_bytes, size); /* before it leaves `held`: a release looks at both */
+    wp__counter_sub(&device->held_bytes, size);
+    wp__block_drop(&runtime->blocks, segment);
+  }
+  if (left == bytes) return status;
+  wp__spin_lock(&stream->lane.lock);
+  (void)wp__stream_advance(stream, bytes - left);
+  wp__spin_unlock(&stream->lane.lock);
+  wp__stream_vouch(device, stream); /* so that a release can show the driver that they have finished */
+  return status;
+}

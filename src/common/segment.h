@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Segments: what the lanes have of the driver. Each is one allocation, made and freed on home, where nothing unfinished
+ * ever runs. All functions want the device to be current.
+ */
+#ifndef WARMPOOL_COMMON_SEGMENT_H
+#define WARMPOOL_COMMON_SEGMENT_H
+
+#include "device.h"
+
+/* Gets `bytes` of the driver (a multiple of WP__SEGMENT_STEP) into the lane of a stream that is not being captured, and
+ * orders them before what comes next there. `record` is TAKEN, and the lane's on success. */
+wp_status wp__segment_obtain(wp__device *device, wp__stream *stream, size_t bytes, wp__block *record);
+
+/* Puts a segment that was taken from a lane into one. */
+void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position);
+
+/* Gives the driver a segment that was taken from the lane, freed on home: all work on it has finished. On failure it is
+ * in the lane again. */
+wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *segment);
+/* Lets the driver unmap what was returned. */
+wp_status wp__segments_flush(wp__device *device);
+
+/* With no delegate open: gives the driver what of the lane is free, in the order of its stream, which has just been
+ * named and is not being captured; at most `bytes`. Only with WP_CAP_ORDERED_FREE. */
+wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, uint64_t bytes);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warm.h"
+
+#include "refill.h"
+#include "runtime.h"
+
+/*
+ * Why a hit is right: a list holds what was freed on this very stream (or waited for in it), so work that the caller
+ * sends there from now on comes after all earlier uses, and no event, wait or driver call is needed. Which stream a
+ * handle names is settled before (find); whether the delegate is open is decided under the lane's lock,
+ * where a tally of its present life is found or not; and who owns the block, by its word: it is TAKEN while it lies in
+ * a list, so that no second free finds it, and gets a new generation when it is handed out.
+ */
+
+/* The record of the stream that the handle names; NULL: it is not known, or nothing runs there now. */
+static wp__stream *find(wp__device *device, wp_stream handle) {
+  uint64_t identity = 0;
+  if (handle == (wp_stream)1) handle = WP_STREAM_LEGACY;
+  if (device->checked) {
+    if (wp__stream_is_special(handle) || !wp__stream_ask(device, handle, &identity)) return NULL;
+  } else if (handle == WP_STREAM_PER_THREAD) {
+    const wp__thread_token *thread = wp__thread_self();
+    if (thread == NULL) return NULL;
+    identity = thread->serial;
+  }
+  return wp__streams_find(&device->streams, handle, identity);
+}
+
+/* The list is empty: the limits are claimed. */
+static bool carve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsigned class, void **out) {
+  if (wp__lane_serve(delegate, life, stream, class, out)) return true;
+  wp__limits_unclaim(delegate, delegate->device, wp__class_bytes(class));
+  return false;
+}
+
+bool wp__warm_alloc(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
+  if (delegate == NULL || out == NULL || bytes - 1 >= WP__CLASS_LARGEST) return false;
+  uint64_t life = atomic_load_explicit(&delegate->life, memory_order_acquire);
+  wp__device *device = atomic_load_explicit(&delegate->device, memory_order_relaxed);
+  if (life == 0 || !device->lanes || !wp__runtime_is_ours(delegate->runtime)) return false;
+  wp__stream *stream = find(device, handle);
+  unsigned class = wp__class_above(bytes);
+  if (stream == NULL || !wp__limits_claim(delegate, device, wp__class_bytes(class))) return false;
+
+  wp__spin_lock(&stream->lane.lock);
+  wp__tally *tally = wp__tally_find(&stream->lane, delegate, life);
+  wp__block *block = tally == NULL ? NULL : wp__lane_pop(&stream->lane, class);
+  if (block != NULL) {
+    wp__tally_alloc(tally, block);
+    stream->lane.records = false;
+  }
+  wp__spin_unlock(&stream->lane.lock);
+
+  if (block == NULL) return carve(delegate, life, stream, class, out);
+  wp__limits_peak(delegate, device);
+  atomic_store_explicit(&block->delegate, delegate, memory_order_release);
+  wp__block_renew(block);
+  *out = block->range.address;
+  return true;
+}
+
+bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
+  wp__lane *lane = &stream->lane;
+  wp__tally *tally = block->tally;
+  wp_delegate *delegate = tally->delegate; /* its record stays as long as the block counts */
+  uint64_t life = tally->life;
+  wp__limits_unclaim(delegate, device, block->range.bytes);
+  wp__spin_lock(&lane->lock);
+  block->range.position = wp__stream_advance(stream, block->range.bytes);
+  wp__tally_free(tally, block);
+  wp__lane_push(lane, block);
+  bool records = lane->records;
+  wp__spin_unlock(&lane->lock);
+  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
+  return records || device->checked;
+}
+
+/* Whether the handle names the stream whose lane the block belongs to. */
+static bool is_origin(wp__device *device, const wp__block *block, wp_stream handle) {
+  uint64_t identity = 0;
+  if (device->checked && (wp__stream_is_special(handle) || !wp__stream_ask(device, handle, &identity))) return false;
+  return wp__stream_is(block->origin, handle, identity);
+}
+
+/* Whether nothing has to be seen to but the lane; the caller has the block. */
+static bool is_plain(wp__device *device, const wp__block *block, wp_stream handle) {
+  if (!device->lanes || device->bounded || block->uses != NULL || handle == WP_STREAM_PER_THREAD) return false;
+  if (atomic_load_explicit(&device->open_delegates, memory_order_relaxed) == 0) return false;
+  return is_origin(device, block, handle);
+}
+
+bool wp__warm_free(wp_runtime *runtime, void *ptr, wp_stream handle) {
+  if (runtime == NULL || !wp__runtime_is_ours(runtime)) return false;
+  wp__block *block = wp__map_get(&runtime->blocks.map, ptr);
+  if (block == NULL || !wp__block_try_claim(block, ptr)) return false;
+  wp__device *device = atomic_load_explicit(&block->device, memory_order_relaxed);
+  wp__stream *stream = block->origin;
+  if (!is_plain(device, block, handle == (wp_stream)1 ? WP_STREAM_LEGACY : handle) ||
+      (device->checked && wp__stream_prepare(device, stream) != WP_OK)) {
+    wp__block_publish(block);
+    return false;
+  }
+  if (wp__lane_free(device, stream, block)) wp__stream_vouch(device, stream);
+  return true;
+}
