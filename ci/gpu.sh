@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance and
-# mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is
+# Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance (in lanes,
+# and in the driver's pool) and mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is
 # installed. Each part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a
 # folder: Criterion's reports as JUnit (.xml) and JSON, logs, bench.json, and summary.json.
 set -eu
@@ -13,7 +13,7 @@ usage() {
   cat <<'END'
 usage: sh ci/gpu.sh [OPTION...]
   --criterion DIR   Criterion is in DIR/include and DIR/lib (default: $CRITERION_PREFIX, or what is installed)
-  --only PARTS      of facts,conformance,mutants,sanitizer,bench (default: all, in this order)
+  --only PARTS      of facts,conformance,conformance-driver,mutants,sanitizer,bench (default: all, in this order)
   --no-sanitizer    all but the sanitizer
   --out DIR         where the results go (default: build/gpu-results)
   --parallel N      so many suites at once under the sanitizer (default: 4)
@@ -31,11 +31,11 @@ absolute() {
 }
 
 command="sh ci/gpu.sh $*"
-criterion=${CRITERION_PREFIX:-} parts=facts,conformance,mutants,sanitizer,bench out=$PWD/build/gpu-results seconds=500
+criterion=${CRITERION_PREFIX:-} parts=facts,conformance,conformance-driver,mutants,sanitizer,bench out=$PWD/build/gpu-results seconds=500
 preset=cuda parallel=4 suites=.
 while [ $# -gt 0 ]; do
   case $1 in
-  --no-sanitizer) parts=facts,conformance,mutants,bench ;;
+  --no-sanitizer) parts=facts,conformance,conformance-driver,mutants,bench ;;
   --help) usage && exit ;;
   --criterion | --only | --out | --parallel | --suites | --seconds | --preset)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
@@ -56,7 +56,7 @@ while [ $# -gt 0 ]; do
 done
 for part in $(say "$parts" | tr ',' ' '); do
   case $part in
-  facts | conformance | mutants | sanitizer | bench) ;;
+  facts | conformance | conformance-driver | mutants | sanitizer | bench) ;;
   *) usage >&2 && exit 2 ;;
   esac
 done
@@ -126,6 +126,16 @@ run_suite() { # NAME SECONDS PROGRAM JOBS FILTER
   [ "$status" -eq 0 ] || say "$1: exit status $status (124: stopped after its limit)"
   # Tests that the filter leaves out are listed as disabled.
   close_part "$1" "$p" "$f" "$(grep '^\[SKIP\]' "$out/$1.log" | grep -vc 'Test is disabled' || true)"
+}
+
+# Several at once, for most of a test's time goes into its context; those that need the device for themselves not.
+run_conformance() { # CACHING NAME
+  WARMPOOL_TEST_CACHING=$1
+  export WARMPOOL_TEST_CACHING
+  run_suite "$2" 240 conformance 4 "!(@($needs_device))/*"
+  part_started=$(date +%s)
+  run_suite "$2-alone" 240 conformance 1 "@($needs_device)/*"
+  unset WARMPOOL_TEST_CACHING
 }
 
 # In one stream contract: what tells the two apart is the library, not the driver.
@@ -291,12 +301,8 @@ for part in $(say "$parts" | tr ',' ' '); do
   part_started=$(date +%s)
   case $part in
   facts) run_suite facts 120 facts "$jobs" '*/*' ;;
-  conformance)
-    # Several at once, for most of a test's time goes into its context; those that need the device for themselves not.
-    run_suite conformance 240 conformance 4 "!(@($needs_device))/*"
-    part_started=$(date +%s)
-    run_suite conformance-alone 240 conformance 1 "@($needs_device)/*"
-    ;;
+  conformance) run_conformance lanes conformance ;;
+  conformance-driver) run_conformance driver conformance-driver ;;
   mutants) run_mutants ;;
   sanitizer) run_sanitizer ;;
   bench) run_bench ;;
