@@ -29,10 +29,11 @@ static uint64_t reserved_in(const wp_backend *backend, wp_pool pool) {
 }
 
 /* A whole life of ours, of the library as it comes, beside the neighbour; with `captures`, some of our memory was
- * allocated in a capture. */
+ * allocated in a capture, which only WP_CACHING_DRIVER can do. */
 static void live_and_release(bench_run *run, wp_graph_trim trim, bool captures, wp_stream stream) {
-  wp_runtime_options options = bench_options(BENCH_LANES_CHECKED);
-  bench_way way = {.mode = BENCH_LANES_CHECKED, .backend = wp_backend_builtin()};
+  bench_mode mode = captures ? BENCH_DELEGATE_CHECKED : BENCH_LANES_CHECKED;
+  wp_runtime_options options = bench_options(mode);
+  bench_way way = {.mode = mode, .backend = wp_backend_builtin()};
   options.graph_trim = trim;
   BENCH(wp_runtime_create(&options, &way.runtime));
   BENCH(wp_delegate_open(way.runtime, run->device, NULL, &way.delegate));

@@ -73,6 +73,7 @@ wp__block *wp__block_take(wp__blocks *blocks) {
   if (block == NULL) return NULL;
   uint64_t generation = (word_of(block) >> WP__BLOCK_STATE_BITS) + 1;
   atomic_store_explicit(&block->word, generation << WP__BLOCK_STATE_BITS | WP__BLOCK_TAKEN, memory_order_release);
+  atomic_store_explicit(&block->guard, NULL, memory_order_relaxed);
   block->uses = NULL;
   block->captured = false;
   return block;
@@ -93,10 +94,24 @@ void wp__block_publish(wp__block *block) { set_state(block, WP__BLOCK_LIVE); }
 void wp__block_rest(wp__block *block) { set_state(block, WP__BLOCK_DORMANT); }
 
 /* LIVE to `state`, waiting out a LOCKED; false as soon as the block is not that of `word` any more. */
+/* One attempt; `seen` is what the word was if it was not that. */
+static bool swap_word(wp__block *block, uint_least64_t *seen, uint64_t to) {
+  wp__spin *guard = atomic_load_explicit(&block->guard, memory_order_acquire);
+  if (guard == NULL) return atomic_compare_exchange_strong(&block->word, seen, to);
+  uint64_t from = *seen;
+  wp__spin_lock(guard);
+  *seen = word_of(block);
+  /* The guard is another one only if the block came to be another one meanwhile, and so the word. */
+  bool swaps = *seen == from && atomic_load_explicit(&block->guard, memory_order_relaxed) == guard;
+  if (swaps) atomic_store_explicit(&block->word, to, memory_order_release);
+  wp__spin_unlock(guard);
+  return swaps;
+}
+
 static bool leave_live(wp__block *block, uint64_t word, uint64_t state) {
   for (;;) {
     uint_least64_t seen = with_state(word, WP__BLOCK_LIVE);
-    if (atomic_compare_exchange_weak(&block->word, &seen, with_state(word, state))) return true;
+    if (swap_word(block, &seen, with_state(word, state))) return true;
     if (seen == with_state(word, WP__BLOCK_LOCKED)) {
       wp__yield();
     } else if (seen != with_state(word, WP__BLOCK_LIVE)) {

@@ -43,6 +43,8 @@ enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_T
 
 struct wp__block {
   _Alignas(WP__CACHE_LINE) atomic_uint_least64_t word;
+  /* The lock under which the word of a lane's block leaves LIVE; NULL, in WP_CACHING_DRIVER: by compare-and-swap. */
+  _Atomic(wp__spin *) guard;
   /* Written while TAKEN, with release; read by anyone, with acquire, and then `word` again. */
   _Atomic(void *) ptr;
   _Atomic(size_t) bytes;
@@ -50,8 +52,8 @@ struct wp__block {
   _Atomic(wp_delegate *) delegate;
   _Atomic(wp_stream) stream;
   /* The owner's: who holds LOCKED or TAKEN. */
-  wp__stream *origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured. What is in a
-                         lane, or came out of it, belongs to this one's */
+  _Atomic(wp__stream *) origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured. What
+                         is in a lane, or came out of it, belongs to this one's */
   uint64_t origin_epoch;
   wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
   wp__use own;      /* so that a free needs no host memory */
@@ -95,18 +97,20 @@ static inline void wp__block_renew(wp__block *block) {
 
 /* Makes the live block at `ptr` the caller's own (TAKEN). NULL: there is none, or another thread was faster. */
 wp__block *wp__block_claim(wp__blocks *blocks, const void *ptr);
-/* The same for the record that the map has for `ptr`, at the first attempt or not at all. */
-static inline bool wp__block_try_claim(wp__block *block, const void *ptr) {
-  uint_least64_t word = atomic_load_explicit(&block->word, memory_order_acquire);
-  uint64_t taken = word - WP__BLOCK_LIVE + WP__BLOCK_TAKEN;
-  if ((word & WP__BLOCK_STATE_MASK) != WP__BLOCK_LIVE) return false;
-  if (atomic_load_explicit(&block->ptr, memory_order_acquire) != ptr) return false;
-  return atomic_compare_exchange_strong(&block->word, &word, taken);
-}
 /* The same for a dormant one. */
 wp__block *wp__block_claim_dormant(wp__blocks *blocks, const void *ptr);
 /* The same for a given record, live or dormant, if it is on `device`; *was_live tells which. */
 bool wp__block_claim_on(wp__block *block, const wp__device *device, bool *was_live);
+
+/* With the block's guard: LIVE to TAKEN, if it is the live block at `ptr` that this guard is for, and not LOCKED. */
+static inline bool wp__block_claim_guarded(wp__block *block, const void *ptr, const wp__spin *guard) {
+  uint64_t word = atomic_load_explicit(&block->word, memory_order_acquire);
+  if ((word & WP__BLOCK_STATE_MASK) != WP__BLOCK_LIVE) return false;
+  if (atomic_load_explicit(&block->ptr, memory_order_relaxed) != ptr) return false;
+  if (atomic_load_explicit(&block->guard, memory_order_relaxed) != guard) return false;
+  atomic_store_explicit(&block->word, word - WP__BLOCK_LIVE + WP__BLOCK_TAKEN, memory_order_relaxed);
+  return true;
+}
 
 /* LIVE to LOCKED if the block is still that of `word`, for a change of `uses`; and back. */
 bool wp__block_lock(wp__block *block, uint64_t word);

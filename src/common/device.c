@@ -124,7 +124,7 @@ static wp_status create_device(wp_runtime *runtime, int ordinal, wp__device **ou
   device->runtime = runtime;
   device->ordinal = ordinal;
   device->checked = runtime->options.stream_contract == WP_STREAMS_CHECKED;
-  device->lanes = runtime->options.caching == WP_CACHING_LANES;
+  device->lanes = runtime->lanes;
   device->bounded = device->lanes && runtime->options.release_threshold != UINT64_MAX;
   device->account.limit = runtime->options.limit_bytes;
   wp__mutex_init(&device->lock);

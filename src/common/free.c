@@ -65,7 +65,7 @@ static void park_of_lane(wp__device *device, wp__block *block) {
   wp__tally *tally = block->tally;
   wp_delegate *delegate = tally->delegate;
   uint64_t life = tally->life;
-  wp__lane *lane = &block->origin->lane;
+  wp__lane *lane = &atomic_load(&block->origin)->lane;
   wp__limits_unclaim(delegate, device, block->range.bytes);
   (void)wp__counter_add(&device->parked_bytes, block->range.bytes); /* before it is not live any more */
   wp__spin_lock(&lane->lock);

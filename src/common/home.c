@@ -60,7 +60,7 @@ void wp__home_mark(wp__device *device) {
 
 /* A block of a lane's is warm again, and as finished as the lane's memory was before it was handed out. */
 static void return_to_lane(wp__device *device, wp__block *block) {
-  wp__lane *lane = &block->origin->lane;
+  wp__lane *lane = &atomic_load(&block->origin)->lane;
   uint64_t bytes = block->range.bytes;
   wp__spin_lock(&lane->lock);
   lane->parked_bytes -= bytes;

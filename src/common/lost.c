@@ -22,7 +22,7 @@ static void forget_block_of_lane(wp__device *device, wp__block *block) {
   wp__blocks *blocks = &device->runtime->blocks;
   wp__tally *tally = block->tally;
   wp_delegate *delegate = tally->delegate;
-  wp__lane *lane = &block->origin->lane;
+  wp__lane *lane = &atomic_load(&block->origin)->lane;
   wp__limits_unclaim(delegate, device, block->range.bytes);
   (void)wp__map_set(&blocks->map, block->range.address, NULL);
   wp__uses_forget(block);

@@ -177,6 +177,7 @@ static wp_status enter(struct request *request) {
   atomic_store_explicit(&block->stream, request->stream->handle, memory_order_release);
   atomic_store_explicit(&block->ptr, address, memory_order_release);
   block->origin = request->stream;
+  atomic_store_explicit(&block->guard, &request->stream->lane.lock, memory_order_release);
   block->uses = NULL;
   block->captured = false;
   if (!request->carved || wp__map_set(map, address, block)) return WP_OK;

@@ -57,6 +57,7 @@ static wp_status create(const wp_runtime_options *options, wp_runtime **out) {
   wp_runtime *runtime = wp__os_calloc(1, sizeof *runtime);
   if (runtime == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for a runtime");
   runtime->options = *options;
+  runtime->lanes = options->caching == WP_CACHING_LANES;
   runtime->backend = options->backend != NULL ? options->backend : wp_backend_builtin();
   wp__forks_watch();
   runtime->fork_generation = wp__fork_generation();

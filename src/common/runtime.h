@@ -28,6 +28,7 @@ struct wp_runtime {
   wp_runtime_options options;
   unsigned fork_generation;
   bool is_default;
+  bool lanes; /* WP_CACHING_LANES */
 
   wp__blocks blocks;
   atomic_uint_least64_t delegate_serial; /* the last one given */

@@ -38,7 +38,7 @@ static wp_status order_after_home(wp__device *device, const wp__stream *stream) 
 }
 
 static wp_status allocate_in_order(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
-  void *ptr;
+  void *ptr = NULL;
   wp_status status = allocate(device, bytes, &ptr);
   if (status != WP_OK) return status;
   if (wp__map_holds(ptr)) {
@@ -58,7 +58,7 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
 
 wp_status wp__segment_obtain(wp__device *device, wp__stream *stream, size_t bytes, wp__block *record) {
   wp__lane *lane = &stream->lane;
-  void *ptr;
+  void *ptr = NULL;
   wp_status status = wp__stream_prepare(device, stream);
   if (status == WP_OK) status = allocate_in_order(device, stream, bytes, &ptr);
   if (status != WP_OK) return status;

@@ -191,9 +191,12 @@ wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, co
 
 /* -- events: each is out, in the place of `event`, or spare -- */
 
-static wp_event take_spare(wp__stream *stream) { return atomic_exchange(&stream->spare, NULL); }
+wp_event wp__stream_spare(wp__stream *stream) {
+  if (atomic_load_explicit(&stream->spare, memory_order_relaxed) == NULL) return NULL;
+  return atomic_exchange(&stream->spare, NULL);
+}
 
-static void put_back(wp__device *device, wp__stream *stream, wp_event event) {
+void wp__stream_keep_spare(wp__device *device, wp__stream *stream, wp_event event) {
   wp_event none = NULL;
   if (event == NULL || atomic_compare_exchange_strong(&stream->spare, &none, event)) return;
   wp__event_put(device, event); /* it has one */
@@ -203,7 +206,7 @@ wp_status wp__stream_prepare(wp__device *device, wp__stream *stream) {
   wp_event event;
   if (atomic_load_explicit(&stream->spare, memory_order_relaxed) != NULL) return WP_OK;
   wp_status status = wp__event_get(device, &event);
-  if (status == WP_OK) put_back(device, stream, event);
+  if (status == WP_OK) wp__stream_keep_spare(device, stream, event);
   return status;
 }
 
@@ -217,7 +220,7 @@ static void publish(wp__device *device, wp__stream *stream, wp_event event, uint
     wp__counter_raise(&stream->recorded, freed);
   }
   wp__mutex_unlock(&stream->lock);
-  put_back(device, stream, event);
+  wp__stream_keep_spare(device, stream, event);
 }
 
 bool wp__stream_take_event(wp__stream *stream, wp_wait wait, wp_event *event, uint64_t *recorded) {
@@ -243,23 +246,26 @@ void wp__stream_give_event(wp__device *device, wp__stream *stream, wp_event even
   }
   wp__cond_broadcast(&stream->returned);
   wp__mutex_unlock(&stream->lock);
-  put_back(device, stream, event);
+  wp__stream_keep_spare(device, stream, event);
 }
 
-static wp_status record_now(wp__device *device, wp__stream *stream) {
-  wp_event event = take_spare(stream);
-  wp_status status = event != NULL ? WP_OK : wp__event_get(device, &event);
-  if (status != WP_OK) return status;
+static wp_status record_by(wp__device *device, wp__stream *stream, wp_event event) {
   /* Read first: a free that comes after this may or may not lie before the record, and is not claimed to. */
   uint64_t freed = wp__counter_get(&stream->freed);
   atomic_store_explicit(&stream->unrecorded, 0, memory_order_relaxed);
-  status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
+  wp_status status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
   if (status == WP_OK) {
     publish(device, stream, event, freed);
   } else {
-    put_back(device, stream, event);
+    wp__stream_keep_spare(device, stream, event);
   }
   return status;
+}
+
+static wp_status record_now(wp__device *device, wp__stream *stream) {
+  wp_event event = wp__stream_spare(stream);
+  wp_status status = event != NULL ? WP_OK : wp__event_get(device, &event);
+  return status == WP_OK ? record_by(device, stream, event) : status;
 }
 
 wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
@@ -268,6 +274,12 @@ wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
   if (status != WP_OK) return status;
   if (state != WP_CAPTURE_NONE) return wp__stream_refuse(device, state, "frees cannot be recorded");
   return record_now(device, stream);
+}
+
+void wp__stream_vouch_by(wp__device *device, wp__stream *stream, wp_event event) {
+  if (record_by(device, stream, event) != WP_OK) {
+    wp__log_fault(device->runtime, "a freed block could not be recorded");
+  }
 }
 
 void wp__stream_vouch(wp__device *device, wp__stream *stream) {

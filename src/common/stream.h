@@ -127,6 +127,10 @@ static inline uint64_t wp__stream_advance(wp__stream *stream, uint64_t bytes) {
 }
 /* Records what was freed so far on a stream that is not being captured; a failure is logged. */
 void wp__stream_vouch(wp__device *device, wp__stream *stream);
+/* The same with an event of wp__stream_spare's. Neither needs the device to be current. */
+void wp__stream_vouch_by(wp__device *device, wp__stream *stream, wp_event event);
+wp_event wp__stream_spare(wp__stream *stream); /* NULL: there is none */
+void wp__stream_keep_spare(wp__device *device, wp__stream *stream, wp_event event);
 
 /* Under WP_STREAMS_DECLARED frees may lie behind the last record: records them. The stream exists as long as it is not
  * retired, and wp_stream_retire waits for `recorders`. A thread's own default stream cannot be named from here. */

@@ -59,47 +59,71 @@ bool wp__warm_alloc(wp_delegate *delegate, size_t bytes, wp_stream handle, void 
   return true;
 }
 
-bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
-  wp__lane *lane = &stream->lane;
-  wp__tally *tally = block->tally;
-  wp_delegate *delegate = tally->delegate; /* its record stays as long as the block counts */
-  uint64_t life = tally->life;
-  wp__limits_unclaim(delegate, device, block->range.bytes);
-  wp__spin_lock(&lane->lock);
+/* With the lane's lock, and the block TAKEN: from here on it is the lane's. */
+static void put(wp__stream *stream, wp__block *block) {
   block->range.position = wp__stream_advance(stream, block->range.bytes);
-  wp__tally_free(tally, block);
-  wp__lane_push(lane, block);
-  bool records = lane->records;
-  wp__spin_unlock(&lane->lock);
+  wp__tally_free(block->tally, block);
+  wp__lane_push(&stream->lane, block);
+}
+
+/* A delegate's record stays as long as a block counts for it; the closed one's, until it is settled. */
+static void settle(wp_delegate *delegate, uint64_t life) {
   if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
-  return records || device->checked;
 }
 
-/* Whether the handle names the stream whose lane the block belongs to. */
-static bool is_origin(wp__device *device, const wp__block *block, wp_stream handle) {
-  uint64_t identity = 0;
-  if (device->checked && (wp__stream_is_special(handle) || !wp__stream_ask(device, handle, &identity))) return false;
-  return wp__stream_is(block->origin, handle, identity);
-}
-
-/* Whether nothing has to be seen to but the lane; the caller has the block. */
-static bool is_plain(wp__device *device, const wp__block *block, wp_stream handle) {
-  if (!device->lanes || device->bounded || block->uses != NULL || handle == WP_STREAM_PER_THREAD) return false;
+/* Whether nothing has to be seen to but the lane, as far as can be told before the block is claimed. */
+static bool is_plain(wp__device *device, const wp__stream *stream, wp_stream handle, uint64_t *identity) {
+  *identity = 0;
+  if (device->bounded || handle == WP_STREAM_PER_THREAD || stream->handle != handle) return false;
   if (atomic_load_explicit(&device->open_delegates, memory_order_relaxed) == 0) return false;
-  return is_origin(device, block, handle);
+  return !device->checked || (!wp__stream_is_special(handle) && wp__stream_ask(device, handle, identity));
+}
+
+/* The lane's lock is the block's guard: under it nobody else can claim the block. */
+static bool take_back(wp__device *device, wp__stream *stream, wp__block *block, const void *ptr) {
+  wp__lane *lane = &stream->lane;
+  wp_delegate *delegate = NULL;
+  uint64_t life = 0;
+  wp__spin_lock(&lane->lock);
+  bool takes =
+      block->uses == NULL && (device->checked || !lane->records) && wp__block_claim_guarded(block, ptr, &lane->lock);
+  if (takes) {
+    delegate = block->tally->delegate;
+    life = block->tally->life;
+    wp__limits_unclaim(delegate, device, block->range.bytes);
+    put(stream, block);
+  }
+  wp__spin_unlock(&lane->lock);
+  if (takes) settle(delegate, life);
+  return takes;
 }
 
 bool wp__warm_free(wp_runtime *runtime, void *ptr, wp_stream handle) {
-  if (runtime == NULL || !wp__runtime_is_ours(runtime)) return false;
+  uint64_t identity;
+  wp_event event = NULL;
+  if (runtime == NULL || !runtime->lanes || !wp__runtime_is_ours(runtime)) return false;
   wp__block *block = wp__map_get(&runtime->blocks.map, ptr);
-  if (block == NULL || !wp__block_try_claim(block, ptr)) return false;
-  wp__device *device = atomic_load_explicit(&block->device, memory_order_relaxed);
-  wp__stream *stream = block->origin;
-  if (!is_plain(device, block, handle == (wp_stream)1 ? WP_STREAM_LEGACY : handle) ||
-      (device->checked && wp__stream_prepare(device, stream) != WP_OK)) {
-    wp__block_publish(block);
-    return false;
-  }
-  if (wp__lane_free(device, stream, block)) wp__stream_vouch(device, stream);
-  return true;
+  if (block == NULL) return false;
+  wp__device *device = atomic_load_explicit(&block->device, memory_order_acquire);
+  wp__stream *stream = atomic_load_explicit(&block->origin, memory_order_acquire);
+  if (handle == (wp_stream)1) handle = WP_STREAM_LEGACY;
+  if (!is_plain(device, stream, handle, &identity) || !wp__stream_is(stream, handle, identity)) return false;
+  if (device->checked && (event = wp__stream_spare(stream)) == NULL) return false;
+  bool takes = take_back(device, stream, block, ptr);
+  if (event != NULL && takes) wp__stream_vouch_by(device, stream, event);
+  if (event != NULL && !takes) wp__stream_keep_spare(device, stream, event);
+  return takes;
+}
+
+bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
+  wp__lane *lane = &stream->lane;
+  wp_delegate *delegate = block->tally->delegate;
+  uint64_t life = block->tally->life;
+  wp__limits_unclaim(delegate, device, block->range.bytes);
+  wp__spin_lock(&lane->lock);
+  put(stream, block);
+  bool records = lane->records;
+  wp__spin_unlock(&lane->lock);
+  settle(delegate, life);
+  return records || device->checked;
 }

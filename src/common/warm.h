@@ -12,8 +12,8 @@ bool wp__warm_alloc(wp_delegate *delegate, size_t bytes, wp_stream handle, void 
 /* Puts a block into the list of the stream that it was allocated on. False: nothing was done, likewise. */
 bool wp__warm_free(wp_runtime *runtime, void *ptr, wp_stream handle);
 
-/* The second half of that, for both ways: the block (TAKEN, without uses) belongs to the stream's lane, and from here
- * on perhaps to somebody else. Whether the free has to be recorded. */
+/* The same for a block that is TAKEN, without uses, and of the stream's lane; from here on it is perhaps somebody
+ * else's. Whether the free has to be recorded. */
 bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block);
 
 #endif
