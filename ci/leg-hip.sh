@@ -19,7 +19,8 @@ version_of() { awk -v package="$1" '$1 ~ "^" package "$" { sub(/[-+~].*/, "", $2
 run_program() {
   program=$1/tests/$2 log=$3
   shift 3
-  SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1 "$program" --verbose=1 --color=never --short-filename \
+  # The list of gaps is that of the driver's pool.
+  WARMPOOL_TEST_CACHING=driver SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1 "$program" --verbose=1 --color=never --short-filename \
     --timeout "$timeout" "$@" >"$log" 2>&1 || true
 }
 

@@ -11,7 +11,8 @@
  *   - Any thread may call any entry at any time. The library holds none of its locks meanwhile, and the entry calls
  *     nothing of the library's.
  *   - The device that the objects belong to is the thread's current device (`device_set`); an entry leaves the current
- *     device as it was.
+ *     device as it was. `stream_capturing`, `stream_identity` and `event_record` of a stream with a handle of its own
+ *     are also called while another device is current, and without `capture_relax`.
  *   - Nothing blocks on a device's work except the three `..._synchronize`-like entries: `stream_synchronize`,
  *     `event_synchronize`, and `pool_destroy` where the driver must.
  *   - On success the result is WP_OK, never WP_PENDING. On failure it is WP_ERROR_DRIVER, WP_ERROR_NO_DEVICE,

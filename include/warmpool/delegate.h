@@ -57,8 +57,9 @@ WP_API wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *rep
  * more. Zero bytes are WP_OK and *out = NULL. The caller owns the block until wp_free.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL, closed delegate); WP_ERROR_OUT_OF_MEMORY (of the device; figures in
  * wp_last_error); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_LIMIT (the runtime's or the delegate's);
- * WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_CAPTURING (the driver cannot allocate while
- * a stream captures); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_CAPTURING (WP_CACHING_LANES: the stream is
+ * being captured, or is the legacy stream and waits for one that is; or a driver that cannot allocate meanwhile);
+ * WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out);
 
@@ -68,9 +69,9 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * so it does where `stream` is not the one it was allocated on, until the work submitted to `stream` so far has
  * finished. Needs no host memory.
  *
- * On a capturing stream only a block allocated in that capture can be freed; the free becomes part of the graph. A
- * block allocated in a capture and not freed there is freed on another stream, or after the capture, as often as
- * launches of the graph have allocated it anew.
+ * On a capturing stream only a block allocated in that capture can be freed (WP_CACHING_DRIVER); the free becomes part
+ * of the graph. A block allocated in a capture and not freed there is freed on another stream, or after the capture, as
+ * often as launches of the graph have allocated it anew.
  *
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
  * (not a block of this runtime, or freed already: of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE;
@@ -117,8 +118,9 @@ typedef struct wp_pointer_info_t {
 WP_API wp_status wp_pointer_info(wp_runtime *runtime, const void *ptr, wp_pointer_info_t *out);
 
 /*
- * Maps `bytes` of the device now, so that later allocations on `stream` up to that size in sum find them warm. They are
- * idle memory: a trim or the last close gives them back. Zero bytes are WP_OK.
+ * Maps `bytes` of the device now, so that later allocations on `stream` up to that size in sum find them warm: one
+ * block of that size, or smaller ones. They are idle memory: a trim or the last close gives them back. Zero bytes are
+ * WP_OK.
  * Statuses: those of wp_alloc, WP_ERROR_LIMIT aside.
  */
 WP_API wp_status wp_prime(wp_delegate *delegate, size_t bytes, wp_stream stream);

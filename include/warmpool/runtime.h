@@ -25,18 +25,24 @@ typedef enum wp_wait {
 
 /* Where freed memory stays warm. */
 typedef enum wp_caching {
-  WP_CACHING_LANES = 0, /* in the library, stream by stream: an allocation that freed memory of its stream can serve
-                           makes no driver call, whatever the driver does with memory of its own pool */
-  WP_CACHING_DRIVER = 1 /* in the driver's pool, which every allocation and free goes to */
+  WP_CACHING_LANES = 0, /* In the library, stream by stream: a stream's lane. An allocation that freed memory of its
+                           stream can serve makes no driver call but those of the stream contract, whatever the driver
+                           does with memory of its own pool. The library has that memory in segments of at least 2 MiB,
+                           rounds a request up by less than a sixteenth (or to 512 bytes), gives segments that no
+                           request fits back to the driver, and takes a finished one from another stream before it
+                           asks for more. A stream that is being captured is not served */
+  WP_CACHING_DRIVER = 1 /* In the driver's pool, which every allocation and free goes to. On a stream that is being
+                           captured it gives the graph's own memory */
 } wp_caching;
 
 /* How the library learns about the life of a stream. */
 typedef enum wp_stream_contract {
   WP_STREAMS_CHECKED = 0, /* promises nothing: every call asks the driver which stream the handle stands for, and every
                              free records an event, so a stream may be destroyed at any time after its last call */
-  WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed; in return calls ask less and
-                             record only every so many frees. A release records the rest then, and so waits for what
-                             was sent to those streams after their last frees, too */
+  WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed, and in WP_CACHING_LANES to name no
+                             stream while it is being captured; in return calls ask less and record seldom. A release
+                             records the rest then, and so waits for what was sent to those streams after their last
+                             frees, too; until then other streams may not get to have such memory */
 } wp_stream_contract;
 
 /* What an allocation does when the driver is out of memory. */
@@ -69,9 +75,10 @@ typedef struct wp_runtime_options {
   wp_wait release_wait;       /* what the last close of a device, and wp_runtime_destroy, do about unfinished work */
   wp_oom_policy oom_policy;   /* what an allocation does when the device is full */
   wp_graph_trim graph_trim;   /* what a release does about graph memory */
-  uint64_t release_threshold; /* most idle bytes kept on each device while a delegate is open */
+  uint64_t release_threshold; /* most idle bytes kept on each device while a delegate is open. WP_CACHING_DRIVER: by the
+                                 driver's pool, over synchronisations; WP_CACHING_LANES: in lanes, of finished work */
   uint64_t limit_bytes;       /* most live bytes on each device; 0: no limit */
-  uint64_t keep_bytes;        /* bytes each device's pool may keep after its last close */
+  uint64_t keep_bytes;        /* idle bytes kept on each device after its last close */
   wp_log_callback *log;       /* NULL: nothing is reported */
   void *user;                 /* handed to the callback */
 } wp_runtime_options;
@@ -113,10 +120,11 @@ WP_API wp_status wp_runtime_default(wp_runtime **out);
 /*
  * Gives idle memory of a device (an ordinal, WP_DEVICE_CURRENT or WP_DEVICE_ALL) back until about `keep_bytes` idle
  * bytes are left on each: the driver maps and unmaps in steps of its own, and may stop within one of them on either
- * side. Live blocks are untouched. Delegates may be open. A device the runtime has not used is left alone. `report` may
- * be NULL; it is filled on WP_OK and WP_PENDING. Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees
- * running on other threads: pending_bytes wait for work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE;
- * WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were trimmed all the same).
+ * side; a lane's segment goes back as a whole, with not one live block in it. Live blocks are untouched. Delegates may
+ * be open. A device the runtime has not used is left alone. `report` may be NULL; it is filled on WP_OK and WP_PENDING.
+ * Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees running on other threads: pending_bytes wait for
+ * work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were
+ * trimmed all the same).
  */
 WP_API wp_status wp_trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report);
 

@@ -22,13 +22,19 @@ typedef struct wp_delegate wp_delegate;
  * X(name): every counter, once; struct and JSON are made from this list. All are uint64_t.
  *
  *   live_bytes      handed out and not freed, each block rounded up to its usable size
- *   live_peak       highest live_bytes since the device's first use or wp_reset_peaks; exact
+ *   live_peak       highest live_bytes since the device's first use or wp_reset_peaks: exact in WP_CACHING_DRIVER and
+ *                   where a limit is set; otherwise the highest that was seen when a stream asked for more memory than
+ *                   it had, and when the stats were read
  *   live_blocks     number of blocks behind live_bytes
- *   parked_bytes    freed by the caller, not yet handed to the driver: other streams may still use them      (device)
- *   reserved_bytes  what the library holds of the driver: live and parked. What the driver's own pool keeps
+ *   cached_bytes    idle in lanes                                                                            (device)
+ *   parked_bytes    freed by the caller, and other streams may still use them: in nobody's hands yet         (device)
+ *   reserved_bytes  what the library holds of the driver: live, cached and parked. What the driver's own pool keeps
  *                   beyond that only the driver can tell: wp_query_driver                                    (device)
  *   reserved_peak   highest reserved_bytes                                                                   (device)
  *   allocs, frees   calls that handed out a block, or took one back
+ *   lane_hits       of the allocs: a freed block of the size was there
+ *   lane_misses     of the allocs: other memory of the stream had to be cut up or merged, or more was needed
+ *   steals          how often such memory came from another stream, whose work on it had finished
  *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included; not those that a
  *                   graph makes when it is launched                                                          (device)
  *   driver_frees    frees the driver was given, of such allocations                                          (device)
@@ -36,8 +42,8 @@ typedef struct wp_delegate wp_delegate;
  *   trims           releases that trimmed the driver's pool: closes, wp_trim, exhaustion                     (device)
  *   trimmed_bytes   what those took out of it                                                                (device)
  *
- * A line marked (device) is 0 in a delegate's stats. Counters of calls only grow; `frees` is read before `allocs`, so
- * that a reader on another thread never sees more frees than allocations.
+ * A line marked (device) is 0 in a delegate's stats; cached_bytes, lane_hits, lane_misses and steals are 0 in
+ * WP_CACHING_DRIVER. Counters of calls only grow; a reader on another thread never sees more frees than allocations.
  */
 #define WP_STATS_LIST(X)                                                                                               \
   X(live_bytes)                                                                                                        \
@@ -84,7 +90,8 @@ typedef struct wp_driver_stats {
 /*
  * What a release (the last close, or a trim) found and what it left. It says what did not go back, and why:
  * live_bytes are still in use, pending_bytes wait for work that has not finished, and whatever else is left of
- * reserved_after was kept on purpose (keep_bytes) or shares the driver's mapping granule with one of the others.
+ * reserved_after was kept on purpose (keep_bytes) or shares a segment, or the driver's mapping granule, with one of the
+ * others.
  */
 typedef struct wp_release_report {
   size_t size;              /* set by the caller: sizeof(wp_release_report) */

@@ -2,6 +2,7 @@
 #include "refill.h"
 
 #include "exhaustion.h"
+#include "home.h"
 #include "lanes.h"
 #include "runtime.h"
 #include "segment.h"
@@ -132,16 +133,26 @@ static wp_status grow(struct request *request) {
   return status;
 }
 
+/* What waits for other streams may be free by now; a bounded number is looked at. */
+static void look_for_parked(wp__device *device) {
+  enum { LOOKS = 64 };
+  unsigned parked = atomic_load(&device->parked_count);
+  for (unsigned look = 0; look < LOOKS && look < parked; look++) wp__home_poll(device);
+}
+
 /* Once more around where another thread of the same stream has taken what was got for this one. */
 static wp_status attempt(wp__device *device, void *argument) {
   struct request *request = argument;
-  (void)device;
-  for (;;) {
-    wp_status status = ask_lane(request);
-    if (status != WP_OK || request->block != NULL) return status;
-    status = grow(request);
-    if (status != WP_OK) return status;
+  wp_status status = ask_lane(request);
+  if (status == WP_OK && request->block == NULL && atomic_load(&device->parked_count) != 0) {
+    look_for_parked(device);
+    status = ask_lane(request);
   }
+  while (status == WP_OK && request->block == NULL) {
+    status = grow(request);
+    if (status == WP_OK) status = ask_lane(request);
+  }
+  return status;
 }
 
 /* -- whole requests -- */

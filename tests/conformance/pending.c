@@ -194,7 +194,9 @@ BOTH_CONTRACTS(pending, bytes_serve_a_delegate_that_opens_meanwhile) {
   cr_expect_geq(reserved(0), BYTES);
   rig_release(foreign_hold);
   rig_stream_synchronize(foreign);
-  cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
+  wp_status closed = wp_delegate_close(delegate, NULL);
+  cr_expect(closed == WP_OK || closed == WP_PENDING); /* DECLARED: what it records now takes its time to be seen */
+  tick_until_reserved(0, 0);
   end_stream(0, stream);
   end_stream(0, foreign);
 }

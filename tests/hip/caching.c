@@ -16,6 +16,7 @@ Test(driver_caching, is_refused_where_freed_memory_may_not_stay_in_a_pool) {
   wp_error_info info = WP_ERROR_INFO_INIT;
   wp_delegate *delegate = NULL;
   wp_runtime *runtime;
+  options.caching = WP_CACHING_DRIVER;
   cr_assert_eq(wp_runtime_create(&options, &runtime), WP_OK);
   for (int i = 0; i < 2; i++) {
     wp_status status = wp_delegate_open(runtime, 0, NULL, &delegate);

@@ -32,13 +32,14 @@ static bool copy_is_whole(wp_runtime *runtime, wp_delegate *delegate, const wp_s
   return all_are(read, value);
 }
 
-Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds, .timeout = 30) {
+static void lose_no_byte(wp_caching caching) {
   wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
   wp_stream streams[2] = {rig_stream_create(0), rig_stream_create(0)};
   wp_runtime *runtime;
   wp_delegate *delegate;
   void *copy;
   unsigned wrong = 0;
+  options.caching = caching;
   cr_assert_eq(wp_runtime_create(&options, &runtime), WP_OK);
   cr_assert_eq(wp_delegate_open(runtime, 0, NULL, &delegate), WP_OK);
   cr_assert_eq(wp_alloc(delegate, BYTES, streams[1], &copy), WP_OK);
@@ -52,3 +53,6 @@ Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds, .timeout = 30) {
   rig_stream_destroy(streams[0]);
   rig_stream_destroy(streams[1]);
 }
+
+Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds, .timeout = 30) { lose_no_byte(WP_CACHING_DRIVER); }
+Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds_of_lanes, .timeout = 30) { lose_no_byte(WP_CACHING_LANES); }
