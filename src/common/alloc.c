@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wp_alloc and wp_prime: arguments, limits, and which way a request goes. */
+/* Allocations and wp_prime: arguments, limits, and which way a request goes. */
+#include "alloc.h"
+
 #include "direct.h"
 #include "home.h"
 #include "refill.h"
 #include "runtime.h"
 #include "stats.h"
-#include "warm.h"
 
 static wp_status claim_limits(wp_delegate *delegate, size_t bytes) {
   wp__device *device = delegate->device;
@@ -96,7 +97,7 @@ static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
   return status;
 }
 
-static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
   size_t rounded = 0;
   wp_status status = hold_open(delegate);
   if (status != WP_OK) return status;
@@ -112,11 +113,6 @@ static wp_status alloc_block(wp_delegate *delegate, size_t bytes, wp_stream stre
   }
   wp__delegate_release(delegate);
   return status;
-}
-
-wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
-  if (wp__warm_alloc(delegate, bytes, stream, out)) return WP_OK;
-  return wp__result("wp_alloc", alloc_block(delegate, bytes, stream, out));
 }
 
 /* -- wp_prime -- */

@@ -100,6 +100,7 @@ static void reset(wp_delegate *delegate, wp_runtime *runtime, uint64_t limit_byt
   delegate->serial = atomic_fetch_add(&runtime->delegate_serial, 1) + 1;
   delegate->name = name;
   delegate->account.limit = limit_bytes;
+  delegate->limited = limit_bytes != 0 || runtime->options.limit_bytes != 0;
   atomic_store(&delegate->account.claimed, 0);
   atomic_store(&delegate->account.live, 0);
   atomic_store(&delegate->account.live_peak, 0);

@@ -21,6 +21,7 @@ struct wp_delegate {
   uint64_t serial;            /* of this life of the record's; 0 is none */
   atomic_uint_least64_t life; /* the serial while the delegate is open, and 0 after that */
   atomic_uint references;     /* being open is one, and each call under way, and in WP_CACHING_DRIVER each live block */
+  bool limited;               /* bytes are claimed: it has a limit, or its device does */
   wp__account account;
   char *name;
   wp_delegate *next, *previous; /* under the runtime's lock */
@@ -39,17 +40,20 @@ void wp__delegate_free(wp_delegate *delegate);
 
 /* Claims bytes towards the limits of the delegate and of its device. False: over one of them. */
 static inline bool wp__limits_claim(wp_delegate *delegate, wp__device *device, uint64_t bytes) {
+  if (!delegate->limited) return true;
   if (!wp__account_claim(&delegate->account, bytes)) return false;
   if (wp__account_claim(&device->account, bytes)) return true;
   wp__account_unclaim(&delegate->account, bytes);
   return false;
 }
 static inline void wp__limits_unclaim(wp_delegate *delegate, wp__device *device, uint64_t bytes) {
+  if (!delegate->limited) return;
   wp__account_unclaim(&delegate->account, bytes);
   wp__account_unclaim(&device->account, bytes);
 }
 /* What is claimed was allocated: where there is a limit the peak is exact. */
 static inline void wp__limits_peak(wp_delegate *delegate, wp__device *device) {
+  if (!delegate->limited) return;
   wp__account_peak(&delegate->account);
   wp__account_peak(&device->account);
 }

@@ -248,7 +248,7 @@ static wp_status free_other(wp_runtime *runtime, void *ptr, const wp_stream *str
   return status;
 }
 
-static wp_status free_block(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
+wp_status wp__free(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
   wp__scope scope;
   wp_status status = wp__runtime_check(runtime);
   if (status != WP_OK) return status;
@@ -267,11 +267,6 @@ static wp_status free_block(wp_runtime *runtime, void *ptr, const wp_stream *str
   return status;
 }
 
-wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream) {
-  if (wp__warm_free(runtime, ptr, stream)) return WP_OK;
-  return wp__result("wp_free", free_block(runtime, ptr, &stream, 1));
-}
-
 wp_status wp_free_after(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
-  return wp__result("wp_free_after", free_block(runtime, ptr, streams, count));
+  return wp__result("wp_free_after", wp__free(runtime, ptr, streams, count));
 }

@@ -6,6 +6,9 @@
 #include "block.h"
 #include "delegate.h"
 
+/* wp_free and wp_free_after, whatever has to be done. */
+wp_status wp__free(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count);
+
 /* Gives a block to the driver in the order of the stream. A captured block that no launch has allocated is nothing to
  * the driver, and freed as well. */
 wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture);

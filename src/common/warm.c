@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warm.h"
 
+#include "alloc.h"
+#include "free.h"
 #include "refill.h"
 #include "runtime.h"
 
@@ -26,6 +28,8 @@ static wp__stream *find(wp__device *device, wp_stream handle) {
   return wp__streams_find(&device->streams, handle, identity);
 }
 
+/* -- wp_alloc -- */
+
 /* The list is empty: the limits are claimed. */
 static bool carve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsigned class, void **out) {
   if (wp__lane_serve(delegate, life, stream, class, out)) return true;
@@ -33,14 +37,17 @@ static bool carve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsi
   return false;
 }
 
-bool wp__warm_alloc(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
+/* False: nothing was done, and nothing described; there is another way, or something is wrong with the request, and the
+ * long way finds out. */
+static bool alloc_warm(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
   if (delegate == NULL || out == NULL || bytes - 1 >= WP__CLASS_LARGEST) return false;
   uint64_t life = atomic_load_explicit(&delegate->life, memory_order_acquire);
   wp__device *device = atomic_load_explicit(&delegate->device, memory_order_relaxed);
   if (life == 0 || !device->lanes || !wp__runtime_is_ours(delegate->runtime)) return false;
   wp__stream *stream = find(device, handle);
   unsigned class = wp__class_above(bytes);
-  if (stream == NULL || !wp__limits_claim(delegate, device, wp__class_bytes(class))) return false;
+  if (stream == NULL || (delegate->limited && !wp__limits_claim(delegate, device, wp__class_bytes(class))))
+    return false;
 
   wp__spin_lock(&stream->lane.lock);
   wp__tally *tally = wp__tally_find(&stream->lane, delegate, life);
@@ -58,6 +65,13 @@ bool wp__warm_alloc(wp_delegate *delegate, size_t bytes, wp_stream handle, void 
   *out = block->range.address;
   return true;
 }
+
+wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  if (alloc_warm(delegate, bytes, stream, out)) return WP_OK;
+  return wp__result("wp_alloc", wp__alloc(delegate, bytes, stream, out));
+}
+
+/* -- wp_free -- */
 
 /* With the lane's lock, and the block TAKEN: from here on it is the lane's. */
 static void put(wp__stream *stream, wp__block *block) {
@@ -85,8 +99,11 @@ static bool take_back(wp__device *device, wp__stream *stream, wp__block *block, 
   wp_delegate *delegate = NULL;
   uint64_t life = 0;
   wp__spin_lock(&lane->lock);
-  bool takes =
-      block->uses == NULL && (device->checked || !lane->records) && wp__block_claim_guarded(block, ptr, &lane->lock);
+  bool takes = (device->checked || !lane->records) && wp__block_claim_guarded(block, ptr, &lane->lock);
+  if (takes && block->uses != NULL) { /* other streams have to be waited for */
+    wp__block_publish(block);
+    takes = false;
+  }
   if (takes) {
     delegate = block->tally->delegate;
     life = block->tally->life;
@@ -98,7 +115,8 @@ static bool take_back(wp__device *device, wp__stream *stream, wp__block *block, 
   return takes;
 }
 
-bool wp__warm_free(wp_runtime *runtime, void *ptr, wp_stream handle) {
+/* False: nothing was done, likewise. */
+static bool free_warm(wp_runtime *runtime, void *ptr, wp_stream handle) {
   uint64_t identity;
   wp_event event = NULL;
   if (runtime == NULL || !runtime->lanes || !wp__runtime_is_ours(runtime)) return false;
@@ -114,6 +132,13 @@ bool wp__warm_free(wp_runtime *runtime, void *ptr, wp_stream handle) {
   if (event != NULL && !takes) wp__stream_keep_spare(device, stream, event);
   return takes;
 }
+
+wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream) {
+  if (free_warm(runtime, ptr, stream)) return WP_OK;
+  return wp__result("wp_free", wp__free(runtime, ptr, &stream, 1));
+}
+
+/* -- the long way, at its end -- */
 
 bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
   wp__lane *lane = &stream->lane;
