@@ -65,6 +65,16 @@ sys.exit(not all(m >= r["largest_bytes"] and abs(r["peak_ratio"] - m / r["larges
                  for r, m in zip(results, most)))' "$work/footprint.json"
 }
 has_the_pattern() { grep "^footprint-pattern: " "$work/footprint.txt"; }
+# What lanes have served once, they serve again without the driver; where streams are declared, without a call of it.
+lanes_ask_for_nothing() {
+  grep -h '"mode":"lanes' "$work/per-alloc.json" "$work/delegates.json" "$work/footprint.json" |
+    grep -v '"case":"footprint",' >"$work/lanes"
+  [ "$(wc -l <"$work/lanes")" -ge 16 ] && refuses grep -v '"driver_allocs":0,"driver_frees":0' "$work/lanes"
+}
+declared_lanes_call_nothing() {
+  [ "$(grep -c '"mode":"lanes",.*"\(calls_per_pair\|vendor_calls\)":' "$work/lanes")" -eq 7 ] &&
+    [ "$(grep -cE '"mode":"lanes",.*"(calls_per_pair|vendor_calls)":0[,}]' "$work/lanes")" -eq 7 ]
+}
 # One pair asks the driver for one allocation, and for one free; in lanes it may ask for less.
 counts() {
   sed -n '/"mode":"lanes/d; s/.*"operations":\([0-9]*\),"driver_allocs":\([0-9]*\),"driver_frees":\([0-9]*\).*/\1 \2 \3/p' \
@@ -102,6 +112,8 @@ check "a release gives everything back" gives_back
 check "one that does not wait is finished later" finishes_later
 check "the neighbour's cache is untouched" leaves_the_cache
 check "the driver's allocations are counted" counts
+check "lanes ask the driver for nothing twice" lanes_ask_for_nothing
+check "declared lanes make no driver call" declared_lanes_call_nothing
 check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
 say "tool: scripts"
