@@ -5,6 +5,7 @@
 #include "direct.h"
 #include "home.h"
 #include "refill.h"
+#include "release.h"
 #include "runtime.h"
 #include "stats.h"
 
@@ -90,6 +91,7 @@ static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
     wp__home_poll(device);
     status = alloc_claimed(delegate, bytes, stream, out);
     wp__scope_leave(&scope);
+    if (device->lanes) wp__release_if_closed(device); /* meanwhile: what the lane got for this is idle */
   }
   if (status != WP_OK) {
     wp__limits_unclaim(delegate, device, bytes);
@@ -130,6 +132,7 @@ static wp_status prime_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
   if (status != WP_OK) return status;
   status = prime_stream(delegate->device, bytes, stream);
   wp__scope_leave(&scope);
+  if (delegate->runtime->lanes) wp__release_if_closed(delegate->device);
   return status;
 }
 

@@ -172,7 +172,12 @@ wp_status wp__device_destroy(wp__device *device) {
     status = wp__home_abandon(device);
     status = wp__both(status, wp__lanes_abandon(device));
     status = wp__both(status, destroy_events(device));
-    status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
+    if (wp__counter_get(&device->held_bytes) == 0) {
+      status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
+    } else {
+      wp__log(runtime, "warmpool: %llu bytes are left to the driver: it is not known when the work on them finishes",
+              (unsigned long long)wp__counter_get(&device->held_bytes));
+    }
     status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     wp__scope_leave(&scope);
   }
@@ -275,6 +280,12 @@ void wp__event_put(wp__device *device, wp_event event) {
     cached = true;
   }
   wp__mutex_unlock(&device->lock);
-  if (cached || WP__CALL(device->runtime, device->ordinal, event_destroy, event) == WP_OK) return;
-  wp__log_fault(device->runtime, "an event could not be destroyed");
+  if (cached) return;
+  wp__scope scope; /* the warm path has none, and seldom comes here */
+  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status == WP_OK) {
+    status = WP__CALL(device->runtime, device->ordinal, event_destroy, event);
+    wp__scope_leave(&scope);
+  }
+  if (status != WP_OK) wp__log_fault(device->runtime, "an event could not be destroyed");
 }

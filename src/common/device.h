@@ -41,8 +41,9 @@ struct wp__device {
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
-  wp__counter held_bytes;   /* in the lanes' segments */
-  wp__counter direct_bytes; /* of them freed on users' streams, where the driver has them until that is observed */
+  wp__counter held_bytes; /* in the lanes' segments */
+  /* Freed on users' streams, past the lanes, since the beginning; and so much of it was seen to finish. */
+  wp__counter direct_bytes, direct_seen;
   wp__counter note_clock;
   wp__counter graph_live; /* of the account's live bytes: captured allocations */
   wp__counter driver_allocs, driver_frees, oom_retries, trims, trimmed_bytes;

@@ -68,6 +68,7 @@ static void return_to_lane(wp__device *device, wp__block *block) {
   wp__spin_unlock(&lane->lock);
   wp__counter_sub(&device->parked_bytes, bytes);
   if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
+  if (device->bounded) atomic_store(&device->excess_due, true);
 }
 
 static wp_status free_on_home(wp__device *device, wp__block *block) {

@@ -137,10 +137,11 @@ uint64_t wp__lane_idle(const wp__lane *lane) {
   return lane->held_bytes - wp__counts_live(&sum) - lane->parked_bytes;
 }
 
-uint64_t wp__lane_unobserved(wp__lane *lane, uint64_t observed) {
+uint64_t wp__lane_due(const wp__lane *lane, uint64_t observed, uint64_t most) {
   uint64_t bytes = 0;
   for (wp__range *range = NULL; (range = wp__heap_next(&lane->heap, range, WP__CLASS_UNIT)) != NULL;) {
-    if (range->position > observed) bytes += range->bytes;
+    bool can_go = wp__range_is_whole(range) && range->bytes <= most;
+    if (can_go || range->position > observed) bytes += range->bytes;
   }
   return bytes;
 }

@@ -128,9 +128,10 @@ void wp__lane_add(wp__lane *lane, wp__block *record, void *address, size_t bytes
  * position `observed`. NULL: there is none. Listed blocks are not looked at. */
 wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
 
-/* Free bytes, listed or in the heap; and those of them that lie behind `observed`. */
+/* Free bytes, listed or in the heap. */
 uint64_t wp__lane_idle(const wp__lane *lane);
-uint64_t wp__lane_unobserved(wp__lane *lane, uint64_t observed);
+/* Free bytes in the heap that lie behind `observed`, or are whole segments of `most` bytes at the most. */
+uint64_t wp__lane_due(const wp__lane *lane, uint64_t observed, uint64_t most);
 
 /* -- at the end: drops the records of all that is free, and forgets the rest; no lock needed -- */
 void wp__lane_forget(wp__lane *lane, wp__blocks *blocks);

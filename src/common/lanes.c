@@ -46,29 +46,30 @@ static wp__block *take_from(wp__device *device, wp__stream *stream, size_t least
 /* Where it has, its next frees are recorded, so that a later look finds what this one may not. */
 static bool has_idle(wp__stream *stream, size_t bytes) {
   wp__spin_lock(&stream->lane.lock);
-  bool has = wp__lane_idle(&stream->lane) >= bytes;
+  bool has = stream->lane.held_bytes >= bytes && wp__lane_idle(&stream->lane) >= bytes;
   stream->lane.records = stream->lane.records || has;
   wp__spin_unlock(&stream->lane.lock);
   return has;
 }
 
 wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
-  enum { LOOKS = 16 };
-  int looks = 0;
+  enum { LANES = 256, LOOKS = 16 }; /* passed by, and looked into */
+  int lanes = 0, looks = 0;
   uint64_t waited_ns = 0;
   wp__stream *stream = thief;
   do {
     stream = wp__stream_next(device, stream);
+    lanes++;
     if (stream == NULL || stream == thief || !has_idle(stream, bytes)) continue;
     if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
     wp__block *segment = take_from(device, stream, bytes, UINT64_MAX);
     if (segment != NULL) return segment;
     looks++;
-  } while (stream != thief && looks < LOOKS);
+  } while (stream != thief && lanes < LANES && looks < LOOKS);
   return NULL;
 }
 
-wp_status wp__lanes_vouch(wp_delegate *delegate) {
+static wp_status vouch_for(wp_delegate *delegate) {
   wp__device *device = delegate->device;
   wp_status status = WP_OK;
   for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
@@ -77,6 +78,17 @@ wp_status wp__lanes_vouch(wp_delegate *delegate) {
     wp__spin_unlock(&stream->lane.lock);
     if (is_used) status = wp__both(status, wp__record_rest(device, stream));
   }
+  return status;
+}
+
+wp_status wp__lanes_vouch(wp_delegate *delegate) {
+  wp__scope scope;
+  wp__device *device = delegate->device;
+  if (!device->lanes || device->checked) return WP_OK; /* every free was recorded */
+  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = vouch_for(delegate);
+  wp__scope_leave(&scope);
   return status;
 }
 
@@ -103,12 +115,14 @@ wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool stri
     while (excess > 0 && (segment = take_any(device, stream, strictly ? UINT64_MAX : excess)) != NULL) {
       uint64_t bytes = segment->range.bytes;
       wp_status status = wp__segment_return(device, stream, segment);
-      first = wp__both(first, status);
-      if (status != WP_OK) break;
+      if (status != WP_OK) {
+        first = wp__both(first, status);
+        break;
+      }
       excess -= bytes < excess ? bytes : excess;
     }
   }
-  return first;
+  return first > WP_PENDING ? first : WP_OK; /* what is pending wp__lanes_pending counts */
 }
 
 uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes) {
@@ -120,7 +134,7 @@ uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes) {
   while (excess > 0 && (stream = wp__stream_next(device, stream)) != NULL) {
     wp__spin_lock(&stream->lane.lock);
     wp__lane_merge(&stream->lane, &device->runtime->blocks);
-    bytes += wp__lane_unobserved(&stream->lane, wp__counter_get(&stream->observed));
+    bytes += wp__lane_due(&stream->lane, wp__counter_get(&stream->observed), excess);
     wp__spin_unlock(&stream->lane.lock);
   }
   return bytes < excess ? bytes : excess;
@@ -146,12 +160,15 @@ wp_status wp__lanes_bound(wp__device *device) {
 
 /* -- the end -- */
 
-static wp_status order_home_after(wp__device *device, wp__stream *stream) {
+/* Home comes after what is recorded of the stream; *until: so far. */
+static wp_status order_home_after(wp__device *device, wp__stream *stream, uint64_t *until) {
   wp_event event;
   uint64_t recorded;
+  *until = wp__counter_get(&stream->observed);
   if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return WP_OK;
   wp_status status = WP__CALL(device->runtime, device->ordinal, event_wait, device->home, event);
   wp__stream_give_event(device, stream, event);
+  if (status == WP_OK) *until = recorded;
   return status;
 }
 
@@ -159,10 +176,10 @@ wp_status wp__lanes_abandon(wp__device *device) {
   wp_status first = WP_OK;
   if (!device->lanes) return WP_OK;
   for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    uint64_t until;
     wp__block *segment;
-    /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
-    first = wp__both(first, order_home_after(device, stream));
-    wp__counter_raise(&stream->observed, wp__counter_get(&stream->freed));
+    first = wp__both(first, order_home_after(device, stream, &until));
+    wp__counter_raise(&stream->observed, until); /* for home, it is */
     while ((segment = take_any(device, stream, UINT64_MAX)) != NULL) {
       wp_status status = wp__segment_return(device, stream, segment);
       first = wp__both(first, status);
@@ -179,5 +196,4 @@ void wp__lanes_forget(wp__device *device) {
     wp__spin_unlock(&stream->lane.lock);
   }
   atomic_store(&device->held_bytes, 0);
-  atomic_store(&device->direct_bytes, 0);
 }

@@ -21,16 +21,19 @@ wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
  * above and below that mark goes where `strictly`, and stays otherwise. The first failure of the driver is returned. */
 wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool strictly);
 
-/* Idle bytes beyond `keep_bytes` whose work has not been seen to finish. */
+/* Idle bytes beyond `keep_bytes` that could not go: their work has not been seen to finish, or the driver could not
+ * take them. */
 uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes);
 
 /* Sees to it that no more is idle than the release threshold says, as far as that has finished. */
 wp_status wp__lanes_bound(wp__device *device);
 
-/* A delegate closes: what it freed is recorded where that was put off, so that other streams can have it. */
+/* A delegate closes: what it freed is recorded where that was put off, so that other streams can have it. The device
+ * need not be current. */
 wp_status wp__lanes_vouch(wp_delegate *delegate);
 
-/* At the end of a device: all segments, each behind what is recorded of its stream. */
+/* At the end of a device: gives the driver all segments behind what is recorded of their streams. Those that lie behind
+ * more, because that could not be recorded, are left: nobody knows when it has finished. */
 wp_status wp__lanes_abandon(wp__device *device);
 
 /* Forgets all that is free, without the driver; the device is lost, and need not be current. */

@@ -42,6 +42,9 @@ static wp__device *take_out(wp_runtime *runtime, int ordinal) {
     atomic_store(&device->lost, true);
     device->next_lost = runtime->lost;
     runtime->lost = device;
+    for (wp_delegate *delegate = runtime->delegates; delegate != NULL; delegate = delegate->next) {
+      if (delegate->device == device) atomic_store(&delegate->life, 0); /* no call takes the warm path */
+    }
   }
   wp__mutex_unlock(&runtime->lock);
   return device;

@@ -16,8 +16,10 @@ struct request {
   bool missed, grew;     /* the list was empty; the heap could not help either: each once at least */
   bool carved;           /* the block is out of the heap, and in no map */
   unsigned steals;
-  wp__tally *tally; /* a record to spare, or NULL */
-  wp__block *block; /* what came of it */
+  bool wants_record, wants_tally; /* what serve() lacked */
+  wp__block *segment;             /* on its way into the lane, or NULL; all work on it has finished */
+  wp__tally *tally;               /* a record to spare, or NULL */
+  wp__block *block;               /* what came of it */
 };
 
 /* -- from the lane itself -- */
@@ -44,15 +46,25 @@ static bool is_closed(const struct request *request) {
   return request->delegate != NULL && atomic_load(&request->delegate->life) != request->life;
 }
 
+/* With the lane's lock. */
+static void add_segment(struct request *request) {
+  wp__block *segment = request->segment;
+  if (segment != NULL) wp__lane_add(&request->stream->lane, segment, segment->range.address, segment->range.bytes, 0);
+  request->segment = NULL;
+}
+
 /* False: records are missing. What the lane had is in request->block; a closed delegate gets nothing. */
 static bool serve(struct request *request) {
   wp__lane *lane = &request->stream->lane;
   wp_delegate *delegate = request->delegate;
   wp__tally *tally = NULL;
   wp__spin_lock(&lane->lock);
+  add_segment(request);
   bool closed = is_closed(request); /* under the lock, which a close takes before it asks what is live */
   if (delegate != NULL && !closed) tally = wp__tally_make(lane, delegate, request->life, &request->tally);
-  bool can = closed || (!wp__lane_needs_record(lane) && (tally != NULL || delegate == NULL));
+  request->wants_record = wp__lane_needs_record(lane);
+  request->wants_tally = delegate != NULL && !closed && tally == NULL;
+  bool can = closed || (!request->wants_record && !request->wants_tally);
   if (can && !closed) request->block = pop_or_carve(request);
   if (request->block != NULL && tally != NULL) count(request, tally);
   if (request->block != NULL && !request->grew) lane->records = false; /* what there is does */
@@ -60,24 +72,26 @@ static bool serve(struct request *request) {
   return can;
 }
 
-/* Makes the records that serve() may have missed. */
+/* Makes the records that serve() has missed. */
 static wp_status provide(struct request *request) {
   wp__lane *lane = &request->stream->lane;
   wp__blocks *blocks = &request->device->runtime->blocks;
-  wp__block *record = wp__block_take(blocks);
-  if (record != NULL && request->tally == NULL) request->tally = wp__os_calloc(1, sizeof *request->tally);
-  if (record != NULL) {
+  bool has_all = true;
+  if (request->wants_tally) has_all = (request->tally = wp__os_calloc(1, sizeof *request->tally)) != NULL;
+  if (has_all && request->wants_record) {
+    wp__block *record = wp__block_take(blocks);
+    has_all = record != NULL;
     wp__spin_lock(&lane->lock);
-    wp__lane_keep_record(lane, blocks, record);
+    if (has_all) wp__lane_keep_record(lane, blocks, record);
     wp__spin_unlock(&lane->lock);
   }
-  if (record != NULL && request->tally != NULL) return WP_OK;
+  if (has_all) return WP_OK;
   return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a block's record");
 }
 
 static wp_status ask_lane(struct request *request) {
   wp_status status = WP_OK;
-  while (!serve(request) && status == WP_OK) status = provide(request);
+  while (status == WP_OK && !serve(request)) status = provide(request);
   if (status != WP_OK || request->block != NULL || !is_closed(request)) return status;
   return wp__refuse(WP_ERROR_INVALID_ARGUMENT, request->device->ordinal, "the delegate is closed");
 }
@@ -106,31 +120,53 @@ static void return_unfit(struct request *request) {
   if (status != WP_OK) (void)wp__fault_absorb();
 }
 
-static bool steal(struct request *request, size_t bytes) {
-  wp__stream *stream = request->stream;
-  wp__block *segment = wp__lanes_steal(request->device, stream, bytes);
-  if (segment == NULL) return false;
-  wp__segment_put(stream, segment, 0);
+/* From another lane. */
+static wp_status steal(struct request *request) {
+  wp__device *device = request->device;
+  wp__block *segment = wp__lanes_steal(device, request->stream, request->bytes);
+  if (segment == NULL) return WP_OK;
+  wp_status status = wp__segment_order(device, request->stream);
+  if (status != WP_OK) {
+    wp__fault_keep();
+    if (wp__segment_return(device, request->stream, segment) != WP_OK) (void)wp__fault_absorb(); /* it is in the lane */
+    wp__fault_restore();
+    return status;
+  }
+  request->segment = segment;
   request->steals++;
-  return true;
+  return WP_OK;
 }
 
-static wp_status grow(struct request *request) {
+/* From the driver. */
+static wp_status obtain(struct request *request) {
   size_t bytes = (request->bytes + WP__SEGMENT_STEP - 1) & ~(WP__SEGMENT_STEP - 1);
   wp__blocks *blocks = &request->device->runtime->blocks;
-  request->grew = true;
-  wp__spin_lock(&request->stream->lane.lock);
-  request->stream->lane.records = true;
-  wp__spin_unlock(&request->stream->lane.lock);
-  return_unfit(request);
-  if (steal(request, request->bytes)) return WP_OK;
+  void *address = NULL;
   wp__block *record = wp__block_take(blocks);
   if (record == NULL) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a segment's record");
   }
-  wp_status status = wp__segment_obtain(request->device, request->stream, bytes, record);
-  if (status != WP_OK) wp__block_drop(blocks, record);
-  return status;
+  wp_status status = wp__segment_obtain(request->device, request->stream, bytes, &address);
+  if (status != WP_OK) {
+    wp__block_drop(blocks, record);
+    return status;
+  }
+  record->range.address = address;
+  record->range.bytes = bytes;
+  request->segment = record;
+  return WP_OK;
+}
+
+/* A segment for the lane, in request->segment. */
+static wp_status grow(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  request->grew = true;
+  wp__spin_lock(&lane->lock);
+  lane->records = true;
+  wp__spin_unlock(&lane->lock);
+  return_unfit(request);
+  wp_status status = steal(request);
+  return status != WP_OK || request->segment != NULL ? status : obtain(request);
 }
 
 /* What waits for other streams may be free by now; a bounded number is looked at. */

@@ -31,16 +31,15 @@ static uint64_t unobserved_bytes(wp__device *device) {
   return bytes;
 }
 
-/* The same in lanes. `direct` bytes were freed past them, on users' streams, and perhaps have not finished. */
+/* The same in lanes. `direct` is what had been freed past them before anything was observed. */
 static uint64_t pending_in_lanes(wp__device *device, const wp_pool_usage *usage, uint64_t keep_bytes, uint64_t direct,
                                  uint64_t graph_idle) {
   uint64_t idle = graph_idle + (usage->reserved > usage->used ? usage->reserved - usage->used : 0);
   uint64_t parked = wp__counter_get(&device->parked_bytes);
   uint64_t lanes = wp__lanes_pending(device, keep_bytes);
-  if (unobserved_bytes(device) == 0) {
-    wp__counter_sub(&device->direct_bytes, direct);
-    direct = 0;
-  }
+  if (unobserved_bytes(device) == 0) wp__counter_raise(&device->direct_seen, direct);
+  direct = wp__counter_get(&device->direct_bytes);
+  direct -= wp__counter_get(&device->direct_seen);
   return parked + lanes + (direct < idle ? direct : idle);
 }
 

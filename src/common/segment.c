@@ -25,8 +25,7 @@ static wp_status free_on_home(wp__device *device, void *ptr) {
   return WP_OK;
 }
 
-/* What comes next on the stream comes after what was done on home. */
-static wp_status order_after_home(wp__device *device, const wp__stream *stream) {
+wp_status wp__segment_order(wp__device *device, const wp__stream *stream) {
   wp_runtime *runtime = device->runtime;
   wp_event event;
   wp_status status = wp__event_get(device, &event);
@@ -42,7 +41,7 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
   wp_status status = allocate(device, bytes, &ptr);
   if (status != WP_OK) return status;
   if (wp__map_holds(ptr)) {
-    status = order_after_home(device, stream);
+    status = wp__segment_order(device, stream);
   } else {
     status = wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
   }
@@ -56,19 +55,10 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
   return status;
 }
 
-wp_status wp__segment_obtain(wp__device *device, wp__stream *stream, size_t bytes, wp__block *record) {
-  wp__lane *lane = &stream->lane;
-  void *ptr = NULL;
-  wp_status status = wp__stream_prepare(device, stream);
-  if (status == WP_OK) status = allocate_in_order(device, stream, bytes, &ptr);
-  if (status != WP_OK) return status;
-  wp__counter_raise(&device->reserved_peak, wp__counter_add(&device->held_bytes, bytes));
-  wp__spin_lock(&lane->lock);
-  /* A place in the stream behind the wait for home: not before that is observed may another stream have the segment. */
-  wp__lane_add(lane, record, ptr, bytes, wp__stream_advance(stream, WP__CLASS_UNIT));
-  wp__spin_unlock(&lane->lock);
-  wp__stream_vouch(device, stream);
-  return WP_OK;
+wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
+  wp_status status = allocate_in_order(device, stream, bytes, out);
+  if (status == WP_OK) wp__counter_raise(&device->reserved_peak, wp__counter_add(&device->held_bytes, bytes));
+  return status;
 }
 
 void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position) {
@@ -85,7 +75,9 @@ wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *
   wp_status status = free_on_home(device, segment->range.address);
   if (status != WP_OK) {
     wp__segment_put(stream, segment, segment->range.position);
-    return status;
+    if (status != WP_ERROR_CAPTURING) return status;
+    (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
+    return WP_PENDING;
   }
   wp__counter_sub(&device->held_bytes, bytes);
   wp__block_drop(&device->runtime->blocks, segment);
@@ -121,7 +113,7 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
     }
     left -= size;
     (void)wp__counter_add(&device->driver_frees, 1);
-    (void)wp__counter_add(&device->direct_bytes, size); /* before it leaves `held`: a release looks at both */
+    (void)wp__counter_add(&device->direct_bytes, size);
     wp__counter_sub(&device->held_bytes, size);
     wp__block_drop(&runtime->blocks, segment);
   }

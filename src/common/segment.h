@@ -8,15 +8,19 @@
 
 #include "device.h"
 
-/* Gets `bytes` of the driver (a multiple of WP__SEGMENT_STEP) into the lane of a stream that is not being captured, and
- * orders them before what comes next there. `record` is TAKEN, and the lane's on success. */
-wp_status wp__segment_obtain(wp__device *device, wp__stream *stream, size_t bytes, wp__block *record);
+/* Gets `bytes` of the driver, a multiple of WP__SEGMENT_STEP, and orders them before what comes next on a stream that
+ * is not being captured. *out is for its lane; nobody has used it. */
+wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_t bytes, void **out);
+
+/* What comes next on the stream comes after what was done on home: a segment that nobody has used was perhaps allocated
+ * there a moment ago, for another stream. */
+wp_status wp__segment_order(wp__device *device, const wp__stream *stream);
 
 /* Puts a segment that was taken from a lane into one. */
 void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position);
 
-/* Gives the driver a segment that was taken from the lane, freed on home: all work on it has finished. On failure it is
- * in the lane again. */
+/* Gives the driver a segment that was taken from the lane, freed on home: all work on it has finished. On failure, and
+ * where the driver frees nothing just now (WP_PENDING), it is in the lane again. */
 wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *segment);
 /* Lets the driver unmap what was returned. */
 wp_status wp__segments_flush(wp__device *device);

@@ -4,14 +4,15 @@
 #include "alloc.h"
 #include "free.h"
 #include "refill.h"
+#include "release.h"
 #include "runtime.h"
 
 /*
  * Why a hit is right: a list holds what was freed on this very stream (or waited for in it), so work that the caller
  * sends there from now on comes after all earlier uses, and no event, wait or driver call is needed. Which stream a
- * handle names is settled before (find); whether the delegate is open is decided under the lane's lock,
- * where a tally of its present life is found or not; and who owns the block, by its word: it is TAKEN while it lies in
- * a list, so that no second free finds it, and gets a new generation when it is handed out.
+ * handle names is settled before (find). Whether the delegate is open is decided under the lane's lock: a close ends
+ * its life before it takes that lock to ask what is live. Who owns the block, its word tells: it is TAKEN while it lies
+ * in a list, so that no second free finds it, and gets a new generation when it is handed out.
  */
 
 /* The record of the stream that the handle names; NULL: it is not known, or nothing runs there now. */
@@ -51,7 +52,8 @@ static bool alloc_warm(wp_delegate *delegate, size_t bytes, wp_stream handle, vo
 
   wp__spin_lock(&stream->lane.lock);
   wp__tally *tally = wp__tally_find(&stream->lane, delegate, life);
-  wp__block *block = tally == NULL ? NULL : wp__lane_pop(&stream->lane, class);
+  bool serves = tally != NULL && atomic_load_explicit(&delegate->life, memory_order_relaxed) == life;
+  wp__block *block = serves ? wp__lane_pop(&stream->lane, class) : NULL;
   if (block != NULL) {
     wp__tally_alloc(tally, block);
     stream->lane.records = false;
@@ -80,9 +82,12 @@ static void put(wp__stream *stream, wp__block *block) {
   wp__lane_push(&stream->lane, block);
 }
 
-/* A delegate's record stays as long as a block counts for it; the closed one's, until it is settled. */
-static void settle(wp_delegate *delegate, uint64_t life) {
-  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
+/* After a free. The delegate's record stays as long as a block counts for it; that of a closed one, until it is
+ * settled. Was it the last of its device, then the close may have come before the free, and seen nothing of it. */
+static void settle(wp__device *device, wp_delegate *delegate, uint64_t life) {
+  if (atomic_load_explicit(&delegate->life, memory_order_acquire) == life) return;
+  wp__delegate_settle(delegate);
+  wp__release_if_closed(device);
 }
 
 /* Whether nothing has to be seen to but the lane, as far as can be told before the block is claimed. */
@@ -111,7 +116,7 @@ static bool take_back(wp__device *device, wp__stream *stream, wp__block *block, 
     put(stream, block);
   }
   wp__spin_unlock(&lane->lock);
-  if (takes) settle(delegate, life);
+  if (takes) settle(device, delegate, life);
   return takes;
 }
 
@@ -149,6 +154,6 @@ bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
   put(stream, block);
   bool records = lane->records;
   wp__spin_unlock(&lane->lock);
-  settle(delegate, life);
+  settle(device, delegate, life);
   return records || device->checked;
 }
