@@ -51,6 +51,12 @@ static inline void wp__limits_unclaim(wp_delegate *delegate, wp__device *device,
   wp__account_unclaim(&delegate->account, bytes);
   wp__account_unclaim(&device->account, bytes);
 }
+/* The same where nothing has kept the delegate in its life meanwhile: in another one its account begins anew. */
+static inline void wp__limits_withdraw(wp_delegate *delegate, uint64_t life, wp__device *device, uint64_t bytes) {
+  if (!delegate->limited) return;
+  if (atomic_load(&delegate->life) == life) wp__account_unclaim(&delegate->account, bytes);
+  wp__account_unclaim(&device->account, bytes);
+}
 /* What is claimed was allocated: where there is a limit the peak is exact. */
 static inline void wp__limits_peak(wp_delegate *delegate, wp__device *device) {
   if (!delegate->limited) return;

@@ -140,11 +140,15 @@ static wp_status free_in_order(wp__device *device, wp__block *block, wp__stream 
   return status;
 }
 
-/* With no delegate open nobody may come again to give the lane's memory back: if the driver can order that, it does. */
+/* With no delegate open nobody may come again to give a lane's memory back: if the driver can order that, it does. */
+static bool returns_at_once(wp__device *device) {
+  return atomic_load(&device->open_delegates) == 0 && (device->capabilities & WP_CAP_ORDERED_FREE) != 0;
+}
+
 static void return_in_order(wp__device *device, wp__stream *stream) {
   wp__counts sum;
   uint64_t idle, keep = device->runtime->options.keep_bytes;
-  if (atomic_load(&device->open_delegates) != 0 || (device->capabilities & WP_CAP_ORDERED_FREE) == 0) return;
+  if (!returns_at_once(device)) return;
   wp__lanes_sum(device, &sum, &idle);
   if (idle <= keep) return;
   if (wp__segments_return_in_order(device, stream, idle - keep) != WP_OK) {
@@ -163,6 +167,31 @@ static wp_status free_to_lane(wp__device *device, wp__block *block, wp__stream *
   return WP_OK;
 }
 
+/* The last block of a segment, freed on another stream than its lane's. False: it is not the last one, or its lane's
+ * stream still has to do with the rest. */
+static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *stream) {
+  wp__stream *owner = atomic_load(&block->origin);
+  wp__tally *tally = block->tally;
+  wp_delegate *delegate = tally->delegate;
+  uint64_t bytes = block->range.bytes;
+  if (!returns_at_once(device) || device->runtime->options.keep_bytes != 0 || block->uses != NULL) return false;
+  wp__spin_lock(&owner->lane.lock);
+  wp__blocks *blocks = &device->runtime->blocks;
+  wp__block *segment = wp__lane_take_around(&owner->lane, blocks, block, wp__counter_get(&owner->observed));
+  if (segment != NULL) {
+    tally->counts.frees++;
+    tally->counts.free_bytes += bytes;
+  }
+  wp__spin_unlock(&owner->lane.lock);
+  if (segment == NULL) return false;
+  wp__limits_unclaim(delegate, device, bytes);
+  if (wp__segment_return_with(device, stream, segment, owner) != WP_OK) {
+    wp__log_fault(device->runtime, "freed memory could not go to the driver, and is lost");
+  }
+  wp__delegate_settle(delegate);
+  return true;
+}
+
 static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state *state) {
   wp__stream *stream;
   bool asks, waits = false;
@@ -175,6 +204,7 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
     if (device->lanes) return free_to_lane(device, block, stream);
     return free_in_order(device, block, stream, device->checked || asks);
   }
+  if (device->lanes && stream != NULL && free_past_lane(device, block, stream)) return WP_OK;
   status = wp__use_record(device, handle, stream, &block->own);
   if (status != WP_OK) return status;
   block->own.next = block->uses;

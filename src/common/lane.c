@@ -131,6 +131,26 @@ wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64
   return wp__block_of(best);
 }
 
+/* A neighbour of the last block of a segment: a free range up to the segment's end, or that end itself. */
+static bool is_rest(const wp__range *range, const wp__range *beyond, uint64_t observed) {
+  return range == NULL || (range->is_free && beyond == NULL && range->position <= observed);
+}
+
+wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *block, uint64_t observed) {
+  wp__range *spares = NULL, *range = &block->range;
+  wp__lane_merge(lane, blocks);
+  if (range->position > observed || !is_rest(range->before, range->before ? range->before->before : NULL, observed) ||
+      !is_rest(range->after, range->after ? range->after->after : NULL, observed)) {
+    return NULL;
+  }
+  (void)wp__map_set(&blocks->map, range->address, NULL);
+  range = wp__heap_merge(&lane->heap, range, &spares);
+  wp__heap_remove(&lane->heap, range);
+  lane->held_bytes -= range->bytes;
+  keep_records(lane, blocks, spares);
+  return wp__block_of(range);
+}
+
 uint64_t wp__lane_idle(const wp__lane *lane) {
   wp__counts sum;
   wp__lane_sum(lane, &sum);

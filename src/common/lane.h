@@ -128,6 +128,10 @@ void wp__lane_add(wp__lane *lane, wp__block *record, void *address, size_t bytes
  * position `observed`. NULL: there is none. Listed blocks are not looked at. */
 wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
 
+/* Takes the whole segment that a block is part of, if all else of it is free and lies at or before `observed`. The
+ * block is TAKEN, and in no list. NULL: that is not so, and nothing has changed but that the lists are merged. */
+wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *block, uint64_t observed);
+
 /* Free bytes, listed or in the heap. */
 uint64_t wp__lane_idle(const wp__lane *lane);
 /* Free bytes in the heap that lie behind `observed`, or are whole segments of `most` bytes at the most. */

@@ -153,8 +153,7 @@ wp_status wp__lanes_bound(wp__device *device) {
   }
   status = wp__both(status, wp__lanes_give_back(device, most, true));
   status = wp__both(status, wp__segments_flush(device));
-  wp__lanes_sum(device, &sum, &idle);
-  if (idle > most) atomic_store(&device->excess_due, true);
+  if (wp__lanes_pending(device, most) > 0) atomic_store(&device->excess_due, true);
   return status;
 }
 

@@ -212,6 +212,7 @@ static void undo(struct request *request) {
   }
   wp__lane_uncarve(lane, &request->device->runtime->blocks, block);
   wp__spin_unlock(&lane->lock);
+  if (is_closed(request)) wp__delegate_settle(request->delegate); /* the close saw a live block */
 }
 
 /* A carved block gets its place in the map; one from a list has it. */

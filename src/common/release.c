@@ -152,9 +152,11 @@ static wp_status bound_again(wp__device *device) {
   wp__scope scope;
   atomic_store(&device->excess_due, false);
   wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
-  if (status != WP_OK) return status;
-  status = wp__lanes_bound(device);
-  wp__scope_leave(&scope);
+  if (status == WP_OK) {
+    status = wp__lanes_bound(device);
+    wp__scope_leave(&scope);
+  }
+  if (status != WP_OK) atomic_store(&device->excess_due, true);
   return status;
 }
 

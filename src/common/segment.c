@@ -95,32 +95,45 @@ static wp__block *take_unfinished(wp__device *device, wp__stream *stream, uint64
   wp__spin_lock(&lane->lock);
   wp__lane_merge(lane, &device->runtime->blocks);
   wp__block *segment = wp__lane_take(lane, UINT64_MAX, WP__CLASS_UNIT, most);
+  /* Before it is freed and counted: then a release finds the stream unobserved. */
+  if (segment != NULL) (void)wp__stream_advance(stream, segment->range.bytes);
   wp__spin_unlock(&lane->lock);
   return segment;
 }
 
+/* On a user's stream. */
+static wp_status free_in_order(wp__device *device, wp_stream handle, wp__block *segment) {
+  uint64_t bytes = segment->range.bytes;
+  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, segment->range.address, handle);
+  if (status != WP_OK) return status;
+  (void)wp__counter_add(&device->driver_frees, 1);
+  (void)wp__counter_add(&device->direct_bytes, bytes);
+  wp__counter_sub(&device->held_bytes, bytes);
+  wp__block_drop(&device->runtime->blocks, segment);
+  return WP_OK;
+}
+
 wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, uint64_t bytes) {
-  wp_runtime *runtime = device->runtime;
   wp_status status = WP_OK;
   uint64_t left = bytes;
+  bool any = false;
   wp__block *segment;
   while (status == WP_OK && (segment = take_unfinished(device, stream, left)) != NULL) {
-    uint64_t size = segment->range.bytes;
-    status = WP__CALL(runtime, device->ordinal, memory_free, segment->range.address, stream->handle);
-    if (status != WP_OK) {
-      wp__segment_put(stream, segment, segment->range.position);
-      break;
-    }
-    left -= size;
-    (void)wp__counter_add(&device->driver_frees, 1);
-    (void)wp__counter_add(&device->direct_bytes, size);
-    wp__counter_sub(&device->held_bytes, size);
-    wp__block_drop(&runtime->blocks, segment);
+    left -= segment->range.bytes;
+    any = true;
+    status = free_in_order(device, stream->handle, segment);
+    if (status != WP_OK) wp__segment_put(stream, segment, segment->range.position);
   }
-  if (left == bytes) return status;
+  if (any) wp__stream_vouch(device, stream); /* so that a release can show the driver that they have finished */
+  return status;
+}
+
+wp_status wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
   wp__spin_lock(&stream->lane.lock);
-  (void)wp__stream_advance(stream, bytes - left);
+  (void)wp__stream_advance(stream, segment->range.bytes);
   wp__spin_unlock(&stream->lane.lock);
-  wp__stream_vouch(device, stream); /* so that a release can show the driver that they have finished */
+  wp_status status = free_in_order(device, stream->handle, segment);
+  if (status != WP_OK) wp__segment_put(owner, segment, UINT64_MAX);
+  wp__stream_vouch(device, stream);
   return status;
 }

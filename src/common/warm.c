@@ -32,9 +32,10 @@ static wp__stream *find(wp__device *device, wp_stream handle) {
 /* -- wp_alloc -- */
 
 /* The list is empty: the limits are claimed. */
-static bool carve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsigned class, void **out) {
+static bool carve(wp_delegate *delegate, uint64_t life, wp__device *device, wp__stream *stream, unsigned class,
+                  void **out) {
   if (wp__lane_serve(delegate, life, stream, class, out)) return true;
-  wp__limits_unclaim(delegate, delegate->device, wp__class_bytes(class));
+  wp__limits_withdraw(delegate, life, device, wp__class_bytes(class));
   return false;
 }
 
@@ -60,7 +61,7 @@ static bool alloc_warm(wp_delegate *delegate, size_t bytes, wp_stream handle, vo
   }
   wp__spin_unlock(&stream->lane.lock);
 
-  if (block == NULL) return carve(delegate, life, stream, class, out);
+  if (block == NULL) return carve(delegate, life, device, stream, class, out);
   wp__limits_peak(delegate, device);
   atomic_store_explicit(&block->delegate, delegate, memory_order_release);
   wp__block_renew(block);
