@@ -112,7 +112,7 @@ close_part() { # NAME PASSED FAILED SKIPPED
 # A test program, or part of one, whose report says how many tests there were.
 run_suite() { # NAME SECONDS PROGRAM JOBS FILTER
   status=0
-  limited "$2" "$bin/$3" --verbose=1 --color=never --short-filename --jobs "$4" --filter "$5" --timeout 60 \
+  limited "$2" "$bin/$3" --verbose=1 --color=never --short-filename --jobs "$4" --filter "$5" --timeout 90 \
     --xml="$out/$1.xml" --json="$out/$1.json" >"$out/$1.log" 2>&1 || status=$?
   grep -E '^\[FAIL\]' "$out/$1.log" || true
   grep -q '^\[SKIP\].*: needs' "$out/$1.log" && say "$1: skipped: tests that need a second device"
@@ -132,9 +132,9 @@ run_suite() { # NAME SECONDS PROGRAM JOBS FILTER
 run_conformance() { # CACHING NAME
   WARMPOOL_TEST_CACHING=$1
   export WARMPOOL_TEST_CACHING
-  run_suite "$2" 240 conformance 4 "!(@($needs_device))/*"
+  run_suite "$2" 400 conformance 4 "!(@($needs_device))/*"
   part_started=$(date +%s)
-  run_suite "$2-alone" 240 conformance 1 "@($needs_device)/*"
+  run_suite "$2-alone" 400 conformance 1 "@($needs_device)/*"
   unset WARMPOOL_TEST_CACHING
 }
 

@@ -25,7 +25,7 @@ extern wp_runtime *runtime;
 extern wp_stream_contract contract; /* of the test, for `start` */
 
 /* All tests of a suite, with the time that none of them needs. */
-#define SUITE(suite) TestSuite(suite, .fini = end, .timeout = 40)
+#define SUITE(suite) TestSuite(suite, .fini = end, .timeout = 90)
 
 /* A test that runs once in each stream contract. */
 #define BOTH_CONTRACTS(suite, name)                                                                                    \
