@@ -165,7 +165,8 @@ static wp_status grow(struct request *request) {
   lane->records = true;
   wp__spin_unlock(&lane->lock);
   return_unfit(request);
-  wp_status status = steal(request);
+  /* What is primed is new memory, or a second stream would be primed with the first one's. */
+  wp_status status = request->delegate == NULL ? WP_OK : steal(request);
   return status != WP_OK || request->segment != NULL ? status : obtain(request);
 }
 
@@ -209,6 +210,7 @@ static void undo(struct request *request) {
     block->tally->counts.allocs--;
     block->tally->counts.alloc_bytes -= block->range.bytes;
     block->tally->counts.misses -= request->missed;
+    block->tally->counts.steals -= request->steals;
   }
   wp__lane_uncarve(lane, &request->device->runtime->blocks, block);
   wp__spin_unlock(&lane->lock);

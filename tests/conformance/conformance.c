@@ -228,7 +228,7 @@ static pthread_t releaser;
 static atomic_bool is_released;
 
 static void *release_after_a_while(void *hold) {
-  struct timespec while_ = {0, 60 * 1000 * 1000};
+  struct timespec while_ = {0, 150 * 1000 * 1000};
   (void)nanosleep(&while_, NULL);
   atomic_store(&is_released, true);
   rig_release(hold);

@@ -13,9 +13,11 @@ function entries(list, kind,   part, n, i) {
 
 function complain(text) { complaints = complaints (complaints == "" ? "" : "; ") text }
 
-function judge(test, status,   entry) {
-  entry = test
-  if (!(entry in role)) sub(/__(checked|declared)$/, "", entry)
+function judge(test, status,   entry, both) {
+  entry = both = test
+  sub(/__(checked|declared)$/, "", both)
+  if (both in role) met[both] = 1
+  if (!(entry in role)) entry = both
   if (!(entry in role)) return
   met[entry] = 1
   if (status == "SKIPPED") {

@@ -2,8 +2,8 @@
 /*
  * The conformance suite on a driver that breaks one promise: the environment's WARMPOOL_MUTANT names which. This file
  * is linked in front of wp_backend_builtin (the linker's --wrap), so that library and tests alike get a copy of the
- * built-in vtable in which some entries are replaced; the rig goes on using the real driver. mutants.txt says which
- * tests notice which mutant.
+ * built-in vtable in which some entries are replaced; the rig goes on using the real driver. The mutants of lanes.c are
+ * made in the same way of functions of the library's own. mutants.txt says which tests notice which mutant.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -107,6 +107,11 @@ static wp_status same_identity(void *self, wp_stream stream, uint64_t *out) {
   *out = 1;
   return WP_OK;
 }
+static wp_status handle_as_identity(void *self, wp_stream stream, uint64_t *out) {
+  (void)self;
+  *out = (uintptr_t)stream;
+  return WP_OK;
+}
 static wp_status stream_of_current_device(void *self, wp_stream stream, int *out) {
   (void)stream;
   return mutant_inner->device_current(self, out);
@@ -140,6 +145,7 @@ SET(event_query, always_complete)
 SET(stream_synchronize, no_stream_synchronize)
 SET(stream_capturing, never_capturing)
 SET(stream_identity, same_identity)
+SET(stream_identity, handle_as_identity)
 SET(stream_device, stream_of_current_device)
 SET(device_set, device_stays)
 SET(device_current, first_device_is_current)
@@ -181,6 +187,12 @@ static const struct {
     {"graph-trim-dropped", graph_trim_no_graph_trim},
     {"capture-relax-dropped", relax_nothing},
     {"capture-unseen", stream_capturing_never_capturing},
+    {"lane-by-handle", stream_identity_handle_as_identity},
+    {"steal-unfinished", mutant_steal_unfinished},
+    {"own-streams-shared", mutant_own_streams_shared},
+    {"retire-forgets", mutant_retire_forgets},
+    {"merge-loses-bytes", mutant_merge_loses},
+    {"split-overlaps", mutant_split_overlaps},
 };
 
 static wp_backend mutant;

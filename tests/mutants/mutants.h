@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between mutants.c, which has the simple mutants, and pools.c, whose mutants keep books of their own. */
+/* Between mutants.c, which has the simple mutants, pools.c, whose mutants keep books of their own, and lanes.c, whose
+ * mutants are inside the library. */
 #ifndef WARMPOOL_TESTS_MUTANTS_H
 #define WARMPOOL_TESTS_MUTANTS_H
 
@@ -14,5 +15,12 @@ void mutant_pool_shared(wp_backend *backend);
 void mutant_threshold_forgotten(wp_backend *backend);
 void mutant_trim_frees_live(wp_backend *backend);
 void mutant_gives_nothing_back(wp_backend *backend);
+
+/* These replace none. */
+void mutant_steal_unfinished(wp_backend *backend);
+void mutant_own_streams_shared(wp_backend *backend);
+void mutant_retire_forgets(wp_backend *backend);
+void mutant_merge_loses(wp_backend *backend);
+void mutant_split_overlaps(wp_backend *backend);
 
 #endif

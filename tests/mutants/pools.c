@@ -147,10 +147,16 @@ void mutant_trim_frees_live(wp_backend *backend) {
   backend->pool_trim = trim_live;
 }
 
-/* -- what was mapped once stays: thresholds only rise, and a trim does nothing -- */
+/* -- what was mapped once stays: no threshold is low, and a trim does nothing -- */
 
-static wp_status rising_threshold(void *self, wp_pool pool, uint64_t bytes) {
-  return bytes > 0 ? mutant_inner->pool_set_threshold(self, pool, bytes) : WP_OK;
+static wp_status greedy_pool(void *self, wp_pool *out) {
+  wp_status status = mutant_inner->pool_create(self, out);
+  return status == WP_OK ? mutant_inner->pool_set_threshold(self, *out, UINT64_MAX) : status;
+}
+
+static wp_status same_threshold(void *self, wp_pool pool, uint64_t bytes) {
+  (void)self, (void)pool, (void)bytes;
+  return WP_OK;
 }
 
 static wp_status trim_nothing(void *self, wp_pool pool, uint64_t keep_bytes) {
@@ -159,6 +165,7 @@ static wp_status trim_nothing(void *self, wp_pool pool, uint64_t keep_bytes) {
 }
 
 void mutant_gives_nothing_back(wp_backend *backend) {
-  backend->pool_set_threshold = rising_threshold;
+  backend->pool_create = greedy_pool;
+  backend->pool_set_threshold = same_threshold;
   backend->pool_trim = trim_nothing;
 }

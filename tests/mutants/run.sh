@@ -13,11 +13,13 @@ table=$here/mutants.txt
 passed=0 failed=0 skipped=0
 mkdir -p "$folder"
 
-# rows: "name|breaks|killers|controls" of those that concern the backend, without spaces around the bars.
+# rows: "name|caching|breaks|killers|controls" of those that concern the backend, without spaces around the bars; what
+# is to run in both cachings, twice.
 rows() {
   sed -e 's/ *| */|/g' "$table" | awk -F '|' -v backend="$backend" '
-    /^#|^@|^$/ || NF != 5 { next }
-    $2 == "*" || $2 == backend { print $1 "|" $3 "|" $4 "|" $5 }'
+    /^#|^@|^$/ || NF != 6 || ($2 != "*" && $2 != backend) { next }
+    $3 != "driver" { print $1 "|lanes|" $4 "|" $5 "|" $6 }
+    $3 != "lanes" { print $1 "|driver|" $4 "|" $5 "|" $6 }'
 }
 
 # pattern TESTS: what makes Criterion run these, in each contract that they have.
@@ -25,17 +27,16 @@ pattern() {
   printf '%s\n' "$1" | tr ' ' '\n' | sed -e '/^-*$/d' -e 's|::|/|' -e "s/\$/?($contracts)/" | paste -s -d '|' -
 }
 
-# verdict NAME KILLERS CONTROLS: runs one mutant and prints what comes of it.
+# verdict NAME CACHING KILLERS CONTROLS: runs one mutant and prints what comes of it.
 verdict() {
-  rm -f "$folder/$1.json"
-  WARMPOOL_MUTANT=$1 timeout -k 5 120 "$program" --filter "@($(pattern "$2 $3"))" --jobs "$jobs" --timeout 20 \
-    --verbose=1 --color=never --short-filename --json="$folder/$1.json" >"$folder/$1.log" 2>&1 || true
-  [ -e "$folder/$1.json" ] || : >"$folder/$1.json"
-  said=$(awk -v killers="$2" -v controls="$3" -f "$here/judge.awk" "$folder/$1.json")
+  report=$folder/$1-$2.json log=$folder/$1-$2.log
+  rm -f "$report"
+  WARMPOOL_MUTANT=$1 WARMPOOL_TEST_CACHING=$2 timeout -k 5 120 "$program" --filter "@($(pattern "$3 $4"))" \
+    --jobs "$jobs" --timeout 20 --verbose=1 --color=never --short-filename --json="$report" >"$log" 2>&1 || true
+  [ -e "$report" ] || : >"$report"
+  said=$(awk -v killers="$3" -v controls="$4" -f "$here/judge.awk" "$report")
   # Where nobody is to notice, a fixture does not either: what it finds fails no test.
-  if [ "$2" = - ] && grep -q 'Assertion Failed' "$folder/$1.log"; then
-    said="FAIL an assertion failed, see $folder/$1.log"
-  fi
+  if [ "$3" = - ] && grep -q 'Assertion Failed' "$log"; then said="FAIL an assertion failed, see $log"; fi
   printf '%s\n' "$said"
 }
 
@@ -45,14 +46,14 @@ count() { # NAME VERDICT REASON
   skip) skipped=$((skipped + 1)) ;;
   *) failed=$((failed + 1)) ;;
   esac
-  printf '  %-4s  %-24s %s\n' "$2" "$1" "$3"
+  printf '  %-4s  %-32s %s\n' "$2" "$1" "$3"
 }
 
 # What is wrong with the table: a mutant without a control, or a suite that no mutant concerns.
 check_table() {
-  awk -F '|' '!/^#|^@|^$/ && NF != 5 { print "line " NR " is no row" }' "$table"
-  rows | awk -F '|' '$3 != "-" && $4 == "-" { print $1 " has no control" }'
-  rows | cut -d '|' -f 3 | tr ' ' '\n' | sed -n 's/::.*//p' >"$folder/named"
+  awk -F ' *[|] *' '!/^#|^@|^$/ && (NF != 6 || $3 !~ /^(lanes|driver|both)$/) { print "line " NR " is no row" }' "$table"
+  rows | awk -F '|' '$4 != "-" && $5 == "-" { print $1 " has no control" }'
+  rows | cut -d '|' -f 4 | tr ' ' '\n' | sed -n 's/::.*//p' >"$folder/named"
   sed -n 's/^@ *\([a-z_]*\):.*/\1/p' "$table" >>"$folder/named"
   "$program" --list --color=never | sed -n 's/^\([a-z_]*\): [0-9]* tests*.*/\1/p' | sort >"$folder/suites"
   sort -u "$folder/named" | comm -23 "$folder/suites" - | sed 's/^/no mutant concerns the suite /'
@@ -64,12 +65,15 @@ if [ -n "$flaws" ]; then
 fi
 
 rows >"$folder/rows"
-# First without a mutant: every test that the table names passes.
-named=$(cut -d '|' -f 3,4 "$folder/rows" | sed 's/|/ /' | tr ' ' '\n' | sed '/^-*$/d' | sort -u | paste -s -d ' ' -)
-said=$(verdict none - "$named")
-count none "${said%% *}" "${said#* }"
-while IFS='|' read -r name breaks killers controls; do
-  said=$(verdict "$name" "$killers" "$controls" </dev/null)
-  count "$name" "${said%% *}" "$breaks: ${said#* }"
+# First without a mutant: every test that the table names passes in the caching that it names it for.
+for caching in lanes driver; do
+  named=$(awk -F '|' -v caching="$caching" '$2 == caching { print $4 " " $5 }' "$folder/rows" | tr ' ' '\n' |
+    sed '/^-*$/d' | sort -u | paste -s -d ' ' -)
+  said=$(verdict none "$caching" - "$named")
+  count "none, $caching" "${said%% *}" "${said#* }"
+done
+while IFS='|' read -r name caching breaks killers controls; do
+  said=$(verdict "$name" "$caching" "$killers" "$controls" </dev/null)
+  count "$name, $caching" "${said%% *}" "$breaks: ${said#* }"
 done <"$folder/rows"
 printf '%s %s %s\n' "$passed" "$failed" "$skipped"

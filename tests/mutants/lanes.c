@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutants of the lanes' inside, where no driver could be to blame: the linker puts these functions in front of the
+ * library's own (--wrap, in tests/CMakeLists.txt), for calls that come from another source file. Each does what the
+ * original does unless its mutant was asked for.
+ */
+#include "lanes.h"
+#include "mutants.h"
+#include "runtime.h"
+
+/* Set before the first runtime is made. */
+static struct { bool steal_unfinished, own_streams_shared, retire_forgets, merge_loses, split_overlaps; } broken;
+
+/* The names are the linker's. */
+wp__block *__real_wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
+wp__block *__wrap_wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
+wp__block *__real_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
+wp__block *__wrap_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
+wp__thread_token *__real_wp__thread_self(void);
+wp__thread_token *__wrap_wp__thread_self(void);
+wp_status __real_wp__stream_record(wp__device *device, wp__stream *stream);
+wp_status __wrap_wp__stream_record(wp__device *device, wp__stream *stream);
+wp__range *__real_wp__heap_merge(wp__heap *heap, wp__range *range, wp__range **spares);
+wp__range *__wrap_wp__heap_merge(wp__heap *heap, wp__range *range, wp__range **spares);
+wp__range *__real_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare);
+wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare);
+
+/* -- what is taken from another lane need not have finished -- */
+
+static _Thread_local wp__device *stealing_on;
+
+wp__block *__wrap_wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
+  stealing_on = device;
+  wp__block *segment = __real_wp__lanes_steal(device, thief, bytes);
+  stealing_on = NULL;
+  return segment;
+}
+
+wp__block *__wrap_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most) {
+  if (broken.steal_unfinished && stealing_on != NULL) {
+    wp__lane_merge(lane, &stealing_on->runtime->blocks);
+    observed = UINT64_MAX;
+  }
+  return __real_wp__lane_take(lane, observed, least, most);
+}
+
+/* -- every thread is the first one that asked -- */
+
+wp__thread_token *__wrap_wp__thread_self(void) {
+  static _Atomic(wp__thread_token *) first;
+  wp__thread_token *none = NULL, *self = __real_wp__thread_self();
+  if (!broken.own_streams_shared || self == NULL) return self;
+  if (atomic_compare_exchange_strong(&first, &none, self)) wp__thread_retain(self); /* for ever */
+  return atomic_load(&first);
+}
+
+/* -- a retire records nothing: only that one calls this from elsewhere -- */
+
+wp_status __wrap_wp__stream_record(wp__device *device, wp__stream *stream) {
+  return broken.retire_forgets ? WP_OK : __real_wp__stream_record(device, stream);
+}
+
+/* -- where two ranges become one, a unit gets lost -- */
+
+wp__range *__wrap_wp__heap_merge(wp__heap *heap, wp__range *range, wp__range **spares) {
+  wp__range *before = *spares, *merged = __real_wp__heap_merge(heap, range, spares);
+  if (!broken.merge_loses || *spares == before) return merged;
+  wp__range whole = *merged;
+  wp__heap_remove(heap, merged);
+  wp__heap_add(heap, merged, whole.address, whole.bytes - WP__CLASS_UNIT, whole.position);
+  merged->before = whole.before;
+  merged->after = whole.after;
+  return merged;
+}
+
+/* -- what is left begins before the end of what is handed out -- */
+
+wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare) {
+  bool can_split = *spare != NULL;
+  wp__range *range = __real_wp__heap_carve(heap, bytes, spare);
+  bool splits = range != NULL && can_split && *spare == NULL;
+  if (broken.split_overlaps && splits && bytes > WP__CLASS_UNIT) range->after->address -= WP__CLASS_UNIT;
+  return range;
+}
+
+/* -- which is which -- */
+
+#define BREAK(what)                                                                                                    \
+  void mutant_##what(wp_backend *backend) {                                                                            \
+    (void)backend;                                                                                                     \
+    broken.what = true;                                                                                                \
+  }
+BREAK(steal_unfinished)
+BREAK(own_streams_shared)
+BREAK(retire_forgets)
+BREAK(merge_loses)
+BREAK(split_overlaps)
