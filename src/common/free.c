@@ -185,9 +185,7 @@ static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *str
   wp__spin_unlock(&owner->lane.lock);
   if (segment == NULL) return false;
   wp__limits_unclaim(delegate, device, bytes);
-  if (wp__segment_return_with(device, stream, segment, owner) != WP_OK) {
-    wp__log_fault(device->runtime, "freed memory could not go to the driver, and is lost");
-  }
+  wp__segment_return_with(device, stream, segment, owner);
   wp__delegate_settle(delegate);
   return true;
 }

@@ -63,8 +63,12 @@ static void return_to_lane(wp__device *device, wp__block *block) {
   wp__lane *lane = &atomic_load(&block->origin)->lane;
   uint64_t bytes = block->range.bytes;
   wp__spin_lock(&lane->lock);
-  lane->parked_bytes -= bytes;
-  wp__lane_push(lane, block);
+  if (block->class == WP__CLASSES) { /* a whole segment, which had left the lane */
+    wp__lane_add(lane, block, block->range.address, bytes, 0);
+  } else {
+    lane->parked_bytes -= bytes;
+    wp__lane_push(lane, block);
+  }
   wp__spin_unlock(&lane->lock);
   wp__counter_sub(&device->parked_bytes, bytes);
   if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);

@@ -3,6 +3,7 @@
 
 #include "home.h"
 #include "runtime.h"
+#include "uses.h"
 
 /* -- from the driver -- */
 
@@ -128,12 +129,27 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
   return status;
 }
 
-wp_status wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
+void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
+  uint64_t bytes = segment->range.bytes;
   wp__spin_lock(&stream->lane.lock);
-  (void)wp__stream_advance(stream, segment->range.bytes);
+  (void)wp__stream_advance(stream, bytes);
   wp__spin_unlock(&stream->lane.lock);
-  wp_status status = free_in_order(device, stream->handle, segment);
-  if (status != WP_OK) wp__segment_put(owner, segment, UINT64_MAX);
-  wp__stream_vouch(device, stream);
-  return status;
+  if (free_in_order(device, stream->handle, segment) == WP_OK) {
+    wp__stream_vouch(device, stream);
+    return;
+  }
+  wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
+  /* It waits for the stream as a block would. Without that event it would never be known to have finished. */
+  atomic_store(&segment->ptr, segment->range.address);
+  atomic_store(&segment->bytes, bytes);
+  segment->origin = owner;
+  segment->class = WP__CLASSES;
+  segment->uses = NULL;
+  if (wp__use_record(device, stream->handle, stream, &segment->own) != WP_OK) {
+    wp__log_fault(device->runtime, "freed memory is lost");
+    return;
+  }
+  segment->uses = &segment->own;
+  (void)wp__counter_add(&device->parked_bytes, bytes);
+  wp__home_park(device, segment);
 }

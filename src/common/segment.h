@@ -29,7 +29,8 @@ wp_status wp__segments_flush(wp__device *device);
  * named and is not being captured; at most `bytes`. Only with WP_CAP_ORDERED_FREE. */
 wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, uint64_t bytes);
 
-/* Gives the driver a segment that was taken from the lane of `owner`, in the order of another stream, likewise. */
-wp_status wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner);
+/* Gives the driver a segment that was taken from the lane of `owner`, in the order of another stream, likewise. What
+ * the driver refuses is parked. */
+void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner);
 
 #endif

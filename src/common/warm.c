@@ -155,6 +155,6 @@ bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
   put(stream, block);
   bool records = lane->records;
   wp__spin_unlock(&lane->lock);
-  settle(device, delegate, life);
+  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
   return records || device->checked;
 }

@@ -60,6 +60,9 @@ void fake_forget(void);
 /* The calls since fake_forget as "a b c", those that only ask (device_current, ...usage, ...query and the like) left
  * out where `quiet`. A static buffer. */
 const char *fake_log(bool quiet);
+/* The same without those, each call that names a stream as "entry:NAME": "home" for one of the library's, otherwise a
+ * letter, 's' for the first of the user's streams, 't' for the second, and so on; 0, 1 and 2 for the special ones. */
+const char *fake_steps(void);
 int fake_waits(void);                /* how often it waited for busy work */
 int fake_objects(void);              /* streams, events and pools of the library's that exist */
 int fake_blocks(void);               /* driver blocks that are not freed */

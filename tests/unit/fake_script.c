@@ -71,24 +71,51 @@ int fake_count(const char *entry) {
 }
 void fake_forget(void) { st.call_count = 0; }
 
-const char *fake_log(bool quiet) {
+static bool only_asks(const char *entry) {
   static const char *const asking[] = {"device_current", "device_count",     "stream_identity", "stream_device",
                                        "pool_usage",     "stream_capturing", "event_query",     "device_memory",
                                        "graph_usage",    "capture_relax",    "capture_restore"};
+  for (size_t k = 0; k < sizeof asking / sizeof *asking; k++) {
+    if (strcmp(asking[k], entry) == 0) return true;
+  }
+  return false;
+}
+
+/* ":home", ":s" and so on, or nothing. */
+static void name_stream(const struct call *call, char *out, size_t size) {
+  char letter = 's';
+  out[0] = '\0';
+  if (!call->names_stream) return;
+  if ((uintptr_t)call->stream <= 2) {
+    (void)snprintf(out, size, ":%u", (unsigned)(uintptr_t)call->stream);
+    return;
+  }
+  for (int i = 0; i < STREAMS && st.streams[i].used; i++) {
+    const struct stream *stream = &st.streams[i];
+    if (fake_handle_of(i) == call->stream) {
+      (void)snprintf(out, size, stream->of_library ? ":home" : ":%c", letter);
+      return;
+    }
+    if (!stream->of_library && !stream->special && letter < 'z') letter++;
+  }
+}
+
+static const char *write_log(bool quiet, bool names) {
   static char text[8192];
   size_t length = 0;
   text[0] = '\0';
   for (int i = 0; i < st.call_count && i < CALLS; i++) {
-    bool asks = false;
-    for (size_t k = 0; k < sizeof asking / sizeof *asking; k++)
-      asks = asks || strcmp(asking[k], st.calls[i].entry) == 0;
-    if (quiet && asks) continue;
-    int n = snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? " " : "", st.calls[i].entry);
+    char stream[8] = "";
+    if (quiet && only_asks(st.calls[i].entry)) continue;
+    if (names) name_stream(&st.calls[i], stream, sizeof stream);
+    int n = snprintf(text + length, sizeof text - length, "%s%s%s", length > 0 ? " " : "", st.calls[i].entry, stream);
     if (n < 0 || (size_t)n >= sizeof text - length) break;
     length += (size_t)n;
   }
   return text;
 }
+const char *fake_log(bool quiet) { return write_log(quiet, false); }
+const char *fake_steps(void) { return write_log(true, true); }
 
 int fake_waits(void) { return st.waits; }
 int fake_objects(void) {

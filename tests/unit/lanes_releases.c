@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a release waits for, what it leaves, and who finishes it: beside other calls, and where something is refused. */
+#include "fake_state.h"
+#include "hooks.h"
+#include "lanes_world.h"
+
+TestSuite(lanes_releases, .timeout = 10);
+
+static void start_hooked(void) {
+  world_options.backend = hooks_backend();
+  start_checked();
+}
+static void start_no_wait(void) {
+  world_options.release_wait = WP_NO_WAIT;
+  start_hooked();
+}
+static void start_without_threshold(void) {
+  world_options.release_threshold = 0;
+  start_checked();
+}
+
+static void expect_all_back(void) {
+  for (int i = 0; i < 3; i++) expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_reserved(0), 0, "%llu bytes are stranded", (unsigned long long)fake_reserved(0));
+}
+
+WORLD_TEST(lanes_releases, wait_for_no_work_that_no_free_is_behind, start_checked) {
+  fake_stream_busy(world.s);
+  st.streams[fake_find_stream(world.s)].submitted++; /* somebody's, before the allocation */
+  void *ptr = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_free_after(world.runtime, ptr, NULL, 0)); /* all use has finished */
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  cr_assert_eq(fake_waits(), 0, "waited %d times", fake_waits());
+  reopen();
+}
+
+static void trim_now(void) { expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL)); }
+
+WORLD_TEST(lanes_releases, of_two_threads_at_once_settle_nothing_twice, start_no_wait) {
+  void *one = world_alloc(&world, 2 * MIB, world.s), *two = world_alloc(&world, 2 * MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  fake_stream_busy(world.s);
+  free_on(one, world.s); /* in order, past the lane */
+  fake_stream_idle(world.s);
+  hooks_arm("pool_usage", 1, trim_now);
+  trim_now();
+  fake_stream_busy(world.s);
+  free_on(two, world.s);
+  expect(WP_OK, wp_tick(world.runtime));
+  fake_stream_idle(world.s);
+  expect_all_back();
+  reopen();
+}
+
+static void trim_and_keep(void) {
+  fake_stream_idle(world.s);
+  wp_status status = wp_trim(world.runtime, 0, 512 * MIB, WP_NO_WAIT, NULL);
+  cr_assert(status == WP_OK || status == WP_PENDING);
+}
+
+WORLD_TEST(lanes_releases, are_finished_though_somebody_else_saw_the_end_of_the_work, start_no_wait) {
+  void *ptr = world_alloc(&world, 2 * MIB, world.s);
+  fake_stream_busy(world.s);
+  free_on(ptr, world.s);
+  hooks_arm("pool_usage", 2, trim_and_keep);
+  expect(WP_PENDING, wp_delegate_close(world.delegate, NULL));
+  cr_assert(hooks_ran());
+  expect_all_back();
+  reopen();
+}
+
+/* A record that failed is nothing that home could be ordered behind. */
+WORLD_TEST(lanes_releases, in_the_end_leave_to_the_driver_what_was_not_recorded, start_no_wait) {
+  pair(MIB, world.s);
+  void *ptr = world_alloc(&world, MIB, world.s);
+  fake_stream_busy(world.s);
+  fake_fail("event_record", 1, WP_ERROR_DRIVER);
+  free_on(ptr, world.s);
+  expect(WP_PENDING, wp_delegate_close(world.delegate, NULL));
+  fake_forget();
+  wp_status status = wp_runtime_destroy(world.runtime);
+  cr_assert(status == WP_PENDING || status == WP_OK, "%s", wp_status_name(status));
+  cr_assert_eq(fake_count("memory_free"), 0, "%s", fake_steps());
+  cr_assert_eq(fake_count("pool_destroy"), 0, "%s", fake_steps());
+  fake_reset();
+  start_checked();
+}
+
+WORLD_TEST(lanes_releases, for_a_threshold_are_tried_again_after_a_refusal, start_without_threshold) {
+  void *ptr = world_alloc(&world, 2 * MIB, world.s);
+  fake_stream_busy(world.s);
+  free_on(ptr, world.s);
+  fake_all_idle();
+  fake_fail("capture_relax", 1, WP_ERROR_DRIVER);
+  expect(WP_ERROR_DRIVER, wp_tick(world.runtime));
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).cached_bytes, 0);
+}
+
+/* Above the threshold by a segment with a live block. */
+WORLD_TEST(lanes_releases, for_a_threshold_are_not_tried_where_nothing_can_go, start_without_threshold) {
+  void *live = world_alloc(&world, 512, world.s);
+  pair(512, world.s);
+  for (int i = 0; i < 3; i++) expect(WP_OK, wp_tick(world.runtime));
+  fake_forget();
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_count(NULL), 0, "%s", fake_steps());
+  free_on(live, world.s);
+}
+
+/* -- after the last close -- */
+
+static void observe_all(void) {
+  for (int i = 0; i < STREAMS; i++) {
+    if (st.streams[i].used) fake_observe(i, st.streams[i].submitted);
+  }
+}
+
+WORLD_TEST(lanes_releases, of_blocks_freed_on_another_stream_need_no_call, start_checked) {
+  void *ptr = world_alloc(&world, 2 * MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  fake_stream_busy(world.t);
+  free_on(ptr, world.t);
+  fake_all_idle(); /* and the user synchronises */
+  observe_all();
+  cr_assert_eq(fake_reserved(0), 0);
+  reopen();
+}
+
+WORLD_TEST(lanes_releases, of_such_a_block_that_the_driver_refuses_come_later, start_checked) {
+  void *ptr = world_alloc(&world, 2 * MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  fake_stream_busy(world.t);
+  fake_fail("memory_free", 1, WP_ERROR_DRIVER);
+  free_on(ptr, world.t);
+  cr_assert_eq(world.log_lines, 1);
+  check_sums();
+  cr_assert_eq(fake_reserved(0), 2 * MIB);
+  fake_all_idle();
+  expect_all_back();
+  reopen();
+}
+
+/* -- a segment between the driver and its lane -- */
+
+static int trims = 20;
+static void trim_again(void) {
+  (void)wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL);
+  if (--trims > 0) hooks_arm("event_record", 1, trim_again);
+}
+
+WORLD_TEST(lanes_releases, take_no_segment_from_whom_it_was_got_for, start_hooked) {
+  fake_forget();
+  hooks_arm("event_record", 1, trim_again);
+  void *ptr = world_alloc(&world, MIB, world.s);
+  cr_assert_eq(fake_count("memory_alloc"), 1, "%s", fake_steps());
+  trims = 0;
+  free_on(ptr, world.s);
+}
