@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance (in lanes,
-# and in the driver's pool) and mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and the benchmarks. Nothing is
-# installed. Each part ends with "PART: N passed, N failed, N skipped", the script with their sum. Results are left in a
-# folder: Criterion's reports as JUnit (.xml) and JSON, logs, bench.json, and summary.json.
+# and in the driver's pool) and mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and
+# the benchmarks. Nothing is installed. Each part ends with "PART: N passed, N failed, N skipped", the script with their
+# sum. Results are left in a folder: Criterion's reports as JUnit (.xml) and JSON, logs, bench.json, and summary.json.
 set -eu
 start_folder=$PWD
 cd "$(dirname "$0")/.."
@@ -91,7 +91,7 @@ cuda_version() {
 bin=build/$preset/tests
 started=$(date +%s)
 left() { say $((seconds - $(date +%s) + started)); }
-needs_device='exhaustion|runtimes|limits|arguments|process'
+needs_device='exhaustion|runtimes|limits|arguments|process|full_lanes'
 jobs=1
 [ "$preset" = cuda ] || jobs=2
 

@@ -36,14 +36,14 @@ struct wp__tally {
 
 typedef struct wp__lane {
   wp__spin lock; /* all that follows */
+  bool records; /* the next frees are recorded, also under WP_STREAMS_DECLARED: the lane has grown, or another stream
+                   looked for memory here; until something is served from a list */
   wp__tally *tallies[WP__TALLY_BUCKETS];
   uint64_t listed[WP__HEAP_WORDS]; /* lists that have had a block since the last merge */
   wp__block *lists[WP__CLASSES];
   wp__heap heap;
   wp__range *spares; /* records that merges left over, for the next blocks to be carved */
   unsigned spare_count;
-  bool records; /* the next frees are recorded, also under WP_STREAMS_DECLARED: the lane has grown, or another stream
-                   looked for memory here; until something is served from a list */
   uint64_t held_bytes;   /* in all segments */
   uint64_t parked_bytes; /* of them, in freed blocks that wait for other streams */
   wp__counts past;       /* of delegates whose tallies serve others now */

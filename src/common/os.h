@@ -14,8 +14,8 @@
 void *wp__os_calloc(size_t count, size_t size);
 void wp__os_free(void *memory); /* NULL is fine */
 
-/* The same at the start of a cache line, for what threads beside one another write. */
-#define WP__CACHE_LINE 64u
+/* The same at the start of a cache line, for what threads beside one another write. Processors fetch lines in pairs. */
+#define WP__CACHE_LINE 128u
 void *wp__os_calloc_lines(size_t count, size_t size);
 
 /* -- locks: not recursive; waiting for a condition gives the mutex up meanwhile -- */

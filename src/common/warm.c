@@ -77,7 +77,7 @@ wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void *
 /* -- wp_free -- */
 
 /* With the lane's lock, and the block TAKEN: from here on it is the lane's. */
-static void put(wp__stream *stream, wp__block *block) {
+static inline void put(wp__stream *stream, wp__block *block) {
   block->range.position = wp__stream_advance(stream, block->range.bytes);
   wp__tally_free(block->tally, block);
   wp__lane_push(&stream->lane, block);

@@ -357,7 +357,10 @@ static void give_every_second(unsigned char **pieces, size_t piece, wp_stream st
   }
 }
 
-BOTH_CONTRACTS(lanes, of_a_full_device_serve_what_has_merged) {
+/* A suite of its own, as it needs the device for itself. */
+SUITE(full_lanes);
+
+BOTH_CONTRACTS(full_lanes, serve_what_has_merged) {
   unsigned char *pieces[PIECES_MAX], *first;
   void *none = &none;
   (void)setenv("WARMPOOL_HOST_MEMORY", "256M", 1); /* filling one costs the host backend real pages */
