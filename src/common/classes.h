@@ -35,7 +35,7 @@ static inline unsigned wp__class_above(size_t bytes) {
 
 static inline size_t wp__class_bytes(unsigned class) {
   unsigned shift = class < WP__CLASS_FIRST ? 0 : class / WP__CLASS_STEPS - 1;
-  return ((size_t)(class - WP__CLASS_STEPS * shift + 1) << shift) * WP__CLASS_UNIT;
+  return ((size_t)(class - WP__CLASS_STEPS * shift + 1) << (shift & 63u)) * WP__CLASS_UNIT;
 }
 
 #endif

@@ -36,8 +36,8 @@ struct wp__tally {
 
 typedef struct wp__lane {
   wp__spin lock; /* all that follows */
-  bool records; /* the next frees are recorded, also under WP_STREAMS_DECLARED: the lane has grown, or another stream
-                   looked for memory here; until something is served from a list */
+  bool records;  /* the next frees are recorded, also under WP_STREAMS_DECLARED: the lane has grown, or another stream
+                    looked for memory here; until something is served from a list */
   wp__tally *tallies[WP__TALLY_BUCKETS];
   uint64_t listed[WP__HEAP_WORDS]; /* lists that have had a block since the last merge */
   wp__block *lists[WP__CLASSES];
