@@ -81,18 +81,24 @@ typedef struct wp_runtime_options {
   uint64_t keep_bytes;        /* idle bytes kept on each device after its last close */
   wp_log_callback *log;       /* NULL: nothing is reported */
   void *user;                 /* handed to the callback */
+  const char *trace_path;     /* NULL: none. A file that the runtime writes what is done with it to, for `warmpool
+                                 replay` (docs/traces.md says what is in it); one that is there is replaced. It is
+                                 complete when the runtime is destroyed or the process exits. Each call then costs
+                                 one to two microseconds more. Where it cannot be written any more, that is logged once
+                                 and the trace ends */
 } wp_runtime_options;
 #define WP_RUNTIME_OPTIONS_INIT                                                                                        \
   {                                                                                                                    \
     sizeof(wp_runtime_options), NULL, WP_CACHING_LANES, WP_STREAMS_CHECKED, WP_WAIT, WP_OOM_RECLAIM_AND_WAIT,          \
-        WP_GRAPH_TRIM_IF_USED, UINT64_MAX, 0, 0, NULL, NULL                                                            \
+        WP_GRAPH_TRIM_IF_USED, UINT64_MAX, 0, 0, NULL, NULL, NULL                                                      \
   }
 
 /*
- * Makes a runtime. No device is touched before the first delegate opens. The options are copied; the backend they name
- * is not. The caller owns *out and destroys it with wp_runtime_destroy.
+ * Makes a runtime. No device is touched before the first delegate opens. The options are copied, trace_path too; the
+ * backend they name is not. The caller owns *out and destroys it with wp_runtime_destroy.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, an option is out of its range, a `size` is wrong, a member
- * of the backend is missing: wp_last_error names it); WP_ERROR_OUT_OF_HOST_MEMORY.
+ * of the backend is missing: wp_last_error names it; the trace cannot be opened: it has the system's reason);
+ * WP_ERROR_OUT_OF_HOST_MEMORY.
  */
 WP_API wp_status wp_runtime_create(const wp_runtime_options *options /* NULL: defaults */, wp_runtime **out);
 
@@ -111,9 +117,9 @@ WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
  * options come from the environment: WARMPOOL_CACHING=lanes|driver, WARMPOOL_STREAMS=checked|declared,
  * WARMPOOL_RELEASE_WAIT=wait|no-wait, WARMPOOL_OOM=wait|reclaim|fail, WARMPOOL_GRAPH_TRIM=if-used|never,
  * WARMPOOL_RELEASE_THRESHOLD, WARMPOOL_LIMIT_BYTES and WARMPOOL_KEEP_BYTES in bytes (K, M, G or T behind the number
- * stand for KiB, MiB, GiB, TiB). Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL, or a variable has no
- * meaning: wp_last_error names it); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED (the parent process made it). After a
- * failure the next call tries again.
+ * stand for KiB, MiB, GiB, TiB), and WARMPOOL_TRACE, a path. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (`out` is NULL,
+ * or a variable has no meaning: wp_last_error names it; or the trace cannot be opened); WP_ERROR_OUT_OF_HOST_MEMORY;
+ * WP_ERROR_FORKED (the parent process made it). After a failure the next call tries again.
  */
 WP_API wp_status wp_runtime_default(wp_runtime **out);
 

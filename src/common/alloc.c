@@ -99,8 +99,23 @@ static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
   return status;
 }
 
-wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+static wp_status alloc_some(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+  wp__device *device = delegate->device;
+  wp_runtime *runtime = device->runtime;
   size_t rounded = 0;
+  wp_status status = round_request(delegate, bytes, &rounded);
+  if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, out);
+  if (status == WP_OK) {
+    if (runtime->trace == NULL) return WP_OK;
+    wp__trace_alloc(runtime->trace, wp__map_get(&runtime->blocks.map, *out), bytes, stream, device->ordinal);
+  } else {
+    add_figures(device, status, bytes);
+    wp__trace_call(runtime->trace, "allocate failure", bytes, stream, device->ordinal);
+  }
+  return status;
+}
+
+wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
   wp_status status = hold_open(delegate);
   if (status != WP_OK) return status;
   if (out == NULL) {
@@ -108,10 +123,8 @@ wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void 
   } else if (bytes == 0) {
     *out = NULL;
   } else {
-    status = round_request(delegate, bytes, &rounded);
-    if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, out);
+    status = alloc_some(delegate, bytes, stream, out);
     if (status == WP_OK && !delegate->device->lanes) return WP_OK; /* the block keeps the reference */
-    add_figures(delegate->device, status, bytes);
   }
   wp__delegate_release(delegate);
   return status;
@@ -144,6 +157,9 @@ static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
     status = round_request(delegate, bytes, &rounded);
     if (status == WP_OK) status = prime_rounded(delegate, rounded, stream);
     add_figures(delegate->device, status, bytes);
+    if (status == WP_OK) {
+      wp__trace_call(delegate->runtime->trace, "prime", bytes, stream, delegate->device->ordinal);
+    }
   }
   wp__delegate_release(delegate);
   return status;

@@ -55,15 +55,16 @@ struct wp__block {
   _Atomic(wp__stream *) origin; /* allocated on this stream, with its epoch; NULL: on one that was being captured. What
                          is in a lane, or came out of it, belongs to this one's */
   uint64_t origin_epoch;
-  wp__use *uses;    /* streams noted by wp_note_use, or that a freed block waits for */
-  wp__use own;      /* so that a free needs no host memory */
-  bool captured;    /* allocated on a capturing stream: the memory is the graph's */
-  wp__range range;  /* the memory, where it comes from a lane, as the lane's heap sees it */
-  unsigned class;   /* of range.bytes */
-  wp__tally *tally; /* on which the live block counts, of the lane */
-  wp__block *queue; /* next in the device's queue of parked blocks, or in a list of a lane */
-  uint32_t index;   /* of the record */
-  atomic_uint next; /* in the free list: index + 1 */
+  wp__use *uses;             /* streams noted by wp_note_use, or that a freed block waits for */
+  wp__use own;               /* so that a free needs no host memory */
+  bool captured;             /* allocated on a capturing stream: the memory is the graph's */
+  wp__range range;           /* the memory, where it comes from a lane, as the lane's heap sees it */
+  unsigned class;            /* of range.bytes */
+  wp__tally *tally;          /* on which the live block counts, of the lane */
+  wp__block *queue;          /* next in the device's queue of parked blocks, or in a list of a lane */
+  uint32_t index;            /* of the record */
+  atomic_uint next;          /* in the free list: index + 1 */
+  _Atomic(size_t) requested; /* while the runtime has a trace: what the caller asked for */
 };
 
 #define WP__BLOCKS_PER_SLAB 1024u

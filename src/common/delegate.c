@@ -162,8 +162,10 @@ static wp_status open_delegate(wp_runtime *runtime, int device, const wp_delegat
   status = wp__device_open(runtime, ordinal, &opened);
   if (status == WP_OK) atomic_store(&delegate->device, opened);
   settle_record(delegate, status == WP_OK);
-  if (status == WP_OK) *out = delegate;
-  return status;
+  if (status != WP_OK) return status;
+  wp__trace_call(runtime->trace, "open", delegate->serial, NULL, ordinal);
+  *out = delegate;
+  return WP_OK;
 }
 
 wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_delegate_options *options, wp_delegate **out) {
@@ -198,6 +200,7 @@ static wp_status close_delegate(wp_delegate *delegate, wp_release_report *report
   }
   atomic_store(&delegate->life, 0); /* before the lanes are asked whether it has live blocks */
   wp__device *device = delegate->device;
+  wp__trace_call(delegate->runtime->trace, "close", delegate->serial, NULL, device->ordinal);
   if (atomic_load(&device->lost)) {
     (void)wp__device_close(device);
   } else {

@@ -125,6 +125,7 @@ static wp_status create_device(wp_runtime *runtime, int ordinal, wp__device **ou
   device->ordinal = ordinal;
   device->checked = runtime->options.stream_contract == WP_STREAMS_CHECKED;
   device->lanes = runtime->lanes;
+  device->warm = runtime->warm;
   device->bounded = device->lanes && runtime->options.release_threshold != UINT64_MAX;
   device->account.limit = runtime->options.limit_bytes;
   wp__mutex_init(&device->lock);

@@ -27,6 +27,7 @@ struct wp__device {
   uint32_t capabilities;
   bool checked; /* WP_STREAMS_CHECKED */
   bool lanes;   /* WP_CACHING_LANES */
+  bool warm;    /* the runtime's */
   bool bounded; /* in lanes: the release threshold bounds what may stay idle */
   wp_pool pool;
   wp_stream home; /* the library's own stream */

@@ -86,6 +86,7 @@ static void forget_captured(wp__device *device, void *ptr) {
   wp__blocks *blocks = &device->runtime->blocks;
   wp__block *block = wp__block_claim_dormant(blocks, ptr);
   if (block == NULL && (block = wp__block_claim(blocks, ptr)) != NULL) { /* never launched, never freed */
+    wp__trace_gone(device->runtime->trace, block, device->ordinal);
     wp__uses_drop(device, block);
     wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
   }

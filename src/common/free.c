@@ -276,8 +276,9 @@ static wp_status free_other(wp_runtime *runtime, void *ptr, const wp_stream *str
   return status;
 }
 
-wp_status wp__free(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
+wp_status wp__free(wp_runtime *runtime, const char *action, void *ptr, const wp_stream *streams, size_t count) {
   wp__scope scope;
+  wp__trace_hold line;
   wp_status status = wp__runtime_check(runtime);
   if (status != WP_OK) return status;
   if (count > 0 && streams == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "streams is NULL");
@@ -290,11 +291,13 @@ wp_status wp__free(wp_runtime *runtime, void *ptr, const wp_stream *streams, siz
     wp__block_publish(block);
     return status;
   }
+  wp__trace_begin(runtime->trace, action, block, streams, count, device->ordinal, &line);
   status = free_claimed(device, block, streams, count);
+  wp__trace_settle(runtime->trace, &line, status == WP_OK);
   wp__scope_leave(&scope);
   return status;
 }
 
 wp_status wp_free_after(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count) {
-  return wp__result("wp_free_after", wp__free(runtime, ptr, streams, count));
+  return wp__result("wp_free_after", wp__free(runtime, "free after", ptr, streams, count));
 }

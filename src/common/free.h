@@ -6,8 +6,8 @@
 #include "block.h"
 #include "delegate.h"
 
-/* wp_free and wp_free_after, whatever has to be done. */
-wp_status wp__free(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count);
+/* wp_free and wp_free_after, whatever has to be done; `action` is what a trace calls it. */
+wp_status wp__free(wp_runtime *runtime, const char *action, void *ptr, const wp_stream *streams, size_t count);
 
 /* Gives a block to the driver in the order of the stream. A captured block that no launch has allocated is nothing to
  * the driver, and freed as well. */

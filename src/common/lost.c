@@ -63,6 +63,7 @@ static wp_status lose(wp_runtime *runtime, int ordinal) {
   for (uint32_t i = 0; (block = wp__block_at(&runtime->blocks, i)) != NULL; i++) {
     bool was_live;
     if (!wp__block_claim_on(block, device, &was_live)) continue;
+    if (was_live) wp__trace_gone(runtime->trace, block, device->ordinal);
     if (device->lanes) {
       forget_block_of_lane(device, block);
     } else {

@@ -62,6 +62,12 @@ static wp_status read_bytes(const char *variable, uint64_t *out) {
   return no_meaning(variable, text, "a number of bytes, with K, M, G or T behind it if you like");
 }
 
+/* NULL: unset or empty. */
+static const char *read_path(const char *variable) {
+  const char *text = getenv(variable);
+  return text == NULL || *text == '\0' ? NULL : text;
+}
+
 wp_status wp__options_from_environment(wp_runtime_options *options) {
   static const struct word cachings[] = {{"lanes", WP_CACHING_LANES}, {"driver", WP_CACHING_DRIVER}, {NULL, 0}};
   static const struct word streams[] = {{"checked", WP_STREAMS_CHECKED}, {"declared", WP_STREAMS_DECLARED}, {NULL, 0}};
@@ -80,6 +86,7 @@ wp_status wp__options_from_environment(wp_runtime_options *options) {
   if (status == WP_OK) status = read_bytes("WARMPOOL_RELEASE_THRESHOLD", &options->release_threshold);
   if (status == WP_OK) status = read_bytes("WARMPOOL_LIMIT_BYTES", &options->limit_bytes);
   if (status == WP_OK) status = read_bytes("WARMPOOL_KEEP_BYTES", &options->keep_bytes);
+  options->trace_path = read_path("WARMPOOL_TRACE");
   options->caching = (wp_caching)caching;
   options->stream_contract = (wp_stream_contract)contract;
   options->release_wait = (wp_wait)wait;

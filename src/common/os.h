@@ -100,6 +100,15 @@ void wp__forks_watch(void);
 extern atomic_uint wp__forks;
 static inline unsigned wp__fork_generation(void) { return atomic_load_explicit(&wp__forks, memory_order_relaxed); }
 
+/* -- files that are written from the front; errno tells why something did not work -- */
+
+typedef struct wp__file {
+  int native;
+} wp__file;
+bool wp__file_create(wp__file *file, const char *path); /* empties one that is there */
+bool wp__file_write(const wp__file *file, const char *text, size_t length);
+bool wp__file_close(wp__file *file);
+
 /* -- pages: address space reserved first, made present and given back in pieces -- */
 
 size_t wp__page_size(void);

@@ -3,6 +3,7 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,27 @@ void wp__forks_watch(void) { wp__once_run(&fork_once, watch_forks); }
 #ifdef WARMPOOL_TESTING
 void wp__test_set_fork_generation(unsigned generation) { atomic_store(&wp__forks, generation); }
 #endif
+
+/* -- files -- */
+
+bool wp__file_create(wp__file *file, const char *path) {
+  file->native = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return file->native >= 0;
+}
+
+bool wp__file_write(const wp__file *file, const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(file->native, text, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    text += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+bool wp__file_close(wp__file *file) { return close(file->native) == 0; }
 
 /* -- pages -- */
 

@@ -43,6 +43,7 @@ static void free_runtime(wp_runtime *runtime) {
   }
   wp__devices_free(runtime);
   wp__blocks_destroy(&runtime->blocks);
+  wp__trace_destroy(runtime->trace);
   wp__cond_destroy(&runtime->changed);
   wp__mutex_destroy(&runtime->lock);
   wp__os_free(runtime);
@@ -67,6 +68,13 @@ static wp_status create(const wp_runtime_options *options, wp_runtime **out) {
     free_runtime(runtime);
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, WP__NO_DEVICE, "no memory for the block registry");
   }
+  if (options->trace_path != NULL) status = wp__trace_create(runtime, options->trace_path, &runtime->trace);
+  if (status != WP_OK) {
+    free_runtime(runtime);
+    return status;
+  }
+  runtime->options.trace_path = runtime->trace == NULL ? NULL : wp__trace_path(runtime->trace);
+  runtime->warm = runtime->lanes && runtime->trace == NULL;
   *out = runtime;
   return WP_OK;
 }
@@ -116,21 +124,31 @@ wp_status wp_runtime_destroy(wp_runtime *runtime) { return wp__result("wp_runtim
 
 /* -- the default runtime -- */
 
+/* Made under a lock: a second one could not have the same trace file. */
+static wp_status make_default(_Atomic(wp_runtime *) *the_default) {
+  static wp__mutex lock = WP__MUTEX_INIT;
+  wp_runtime_options options;
+  wp_runtime *runtime = NULL;
+  wp_status status = wp__options_from_environment(&options);
+  if (status != WP_OK) return status;
+  wp__mutex_lock(&lock);
+  if (atomic_load(the_default) == NULL) {
+    status = create(&options, &runtime);
+    if (status == WP_OK) runtime->is_default = true;
+    if (status == WP_OK) atomic_store_explicit(the_default, runtime, memory_order_release);
+  }
+  wp__mutex_unlock(&lock);
+  return status;
+}
+
 static wp_status find_default(wp_runtime **out) {
   static _Atomic(wp_runtime *) the_default;
-  wp_runtime_options options;
   if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
   wp_runtime *runtime = atomic_load_explicit(&the_default, memory_order_acquire);
   if (runtime == NULL) {
-    wp_runtime *none = NULL;
-    wp_status status = wp__options_from_environment(&options);
-    if (status == WP_OK) status = create(&options, &runtime);
+    wp_status status = make_default(&the_default);
     if (status != WP_OK) return status;
-    runtime->is_default = true;
-    if (!atomic_compare_exchange_strong(&the_default, &none, runtime)) {
-      free_runtime(runtime); /* another thread was faster */
-      runtime = none;
-    }
+    runtime = atomic_load(&the_default);
   }
   wp_status status = wp__runtime_check(runtime);
   if (status == WP_OK) *out = runtime;
@@ -141,11 +159,17 @@ wp_status wp_runtime_default(wp_runtime **out) { return wp__result("wp_runtime_d
 
 /* -- trim, tick -- */
 
+static wp_status trim_device(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
+  wp_status status = wp__release(device, keep_bytes, wait, report);
+  if (status <= WP_PENDING) wp__trace_call(device->runtime->trace, "trim", keep_bytes, NULL, device->ordinal);
+  return status;
+}
+
 static wp_status trim_all(wp_runtime *runtime, uint64_t keep_bytes, wp_wait wait, wp_release_report *report) {
   wp_status status = WP_OK;
   for (int i = 0; i < wp__device_limit(runtime); i++) {
     wp__device *device = wp__device_at(runtime, i);
-    if (device != NULL) status = wp__both(status, wp__release(device, keep_bytes, wait, report));
+    if (device != NULL) status = wp__both(status, trim_device(device, keep_bytes, wait, report));
   }
   return status;
 }
@@ -165,7 +189,7 @@ static wp_status trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_w
     status = trim_all(runtime, keep_bytes, wait, &found);
   } else {
     status = wp__device_lookup(runtime, device, &one);
-    if (status == WP_OK && one != NULL) status = wp__release(one, keep_bytes, wait, &found);
+    if (status == WP_OK && one != NULL) status = trim_device(one, keep_bytes, wait, &found);
   }
   if (status <= WP_PENDING && report != NULL) *report = found;
   return status;
@@ -225,6 +249,7 @@ static wp_status retire(wp_runtime *runtime, int ordinal, wp_stream stream) {
   status = wp__scope_enter(&scope, runtime, device->ordinal);
   if (status != WP_OK) return status;
   status = retire_on(device, stream);
+  if (status == WP_OK) wp__trace_call(runtime->trace, "retire", 0, stream, device->ordinal);
   wp__scope_leave(&scope);
   return wp__both(status, wp__release_due(device));
 }

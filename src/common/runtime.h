@@ -9,6 +9,7 @@
 #include "device.h"
 #include "fault.h"
 #include "os.h"
+#include "trace.h"
 #include "warmpool/runtime.h"
 
 /* One entry for each device of the machine. */
@@ -28,7 +29,9 @@ struct wp_runtime {
   wp_runtime_options options;
   unsigned fork_generation;
   bool is_default;
-  bool lanes; /* WP_CACHING_LANES */
+  bool lanes;       /* WP_CACHING_LANES */
+  bool warm;        /* the same, but false where there is a trace: then every call goes the long way, which writes it */
+  wp__trace *trace; /* NULL: none */
 
   wp__blocks blocks;
   atomic_uint_least64_t delegate_serial; /* the last one given */

@@ -141,6 +141,7 @@ static wp_status note_on_device(const wp__block_view *view, wp_stream handle) {
 static wp_status note_use(wp_runtime *runtime, void *ptr, wp_stream stream) {
   wp__scope scope;
   wp__block_view view;
+  wp__trace_hold line;
   wp_status status = wp__runtime_check(runtime);
   if (status != WP_OK) return status;
   if (ptr == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "ptr is NULL");
@@ -149,7 +150,9 @@ static wp_status note_use(wp_runtime *runtime, void *ptr, wp_stream stream) {
   }
   status = wp__scope_enter(&scope, runtime, view.device->ordinal);
   if (status != WP_OK) return status;
+  wp__trace_begin(runtime->trace, "note", view.block, &stream, 1, view.device->ordinal, &line);
   status = note_on_device(&view, stream);
+  wp__trace_settle(runtime->trace, &line, status == WP_OK);
   wp__scope_leave(&scope);
   return status;
 }

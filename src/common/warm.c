@@ -45,7 +45,7 @@ static bool alloc_warm(wp_delegate *delegate, size_t bytes, wp_stream handle, vo
   if (delegate == NULL || out == NULL || bytes - 1 >= WP__CLASS_LARGEST) return false;
   uint64_t life = atomic_load_explicit(&delegate->life, memory_order_acquire);
   wp__device *device = atomic_load_explicit(&delegate->device, memory_order_relaxed);
-  if (life == 0 || !device->lanes || !wp__runtime_is_ours(delegate->runtime)) return false;
+  if (life == 0 || !device->warm || !wp__runtime_is_ours(delegate->runtime)) return false;
   wp__stream *stream = find(device, handle);
   unsigned class = wp__class_above(bytes);
   if (stream == NULL || (delegate->limited && !wp__limits_claim(delegate, device, wp__class_bytes(class))))
@@ -125,7 +125,7 @@ static bool take_back(wp__device *device, wp__stream *stream, wp__block *block, 
 static bool free_warm(wp_runtime *runtime, void *ptr, wp_stream handle) {
   uint64_t identity;
   wp_event event = NULL;
-  if (runtime == NULL || !runtime->lanes || !wp__runtime_is_ours(runtime)) return false;
+  if (runtime == NULL || !runtime->warm || !wp__runtime_is_ours(runtime)) return false;
   wp__block *block = wp__map_get(&runtime->blocks.map, ptr);
   if (block == NULL) return false;
   wp__device *device = atomic_load_explicit(&block->device, memory_order_acquire);
@@ -141,7 +141,7 @@ static bool free_warm(wp_runtime *runtime, void *ptr, wp_stream handle) {
 
 wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream) {
   if (free_warm(runtime, ptr, stream)) return WP_OK;
-  return wp__result("wp_free", wp__free(runtime, ptr, &stream, 1));
+  return wp__result("wp_free", wp__free(runtime, "free", ptr, &stream, 1));
 }
 
 /* -- the long way, at its end -- */
