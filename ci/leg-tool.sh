@@ -82,6 +82,19 @@ counts() {
   [ -s "$work/counts" ] && refuses grep -vE '^([1-9][0-9]*) \1 \1$' "$work/counts"
 }
 
+# run_script NAME COMMAND...: checks that count themselves.
+run_script() {
+  log=$logs/tool-$1.log
+  say "tool: $1"
+  shift
+  "$@" >"$log" 2>&1 || true
+  sed '$d' "$log"
+  read -r _ p _ f _ <<END
+$(tail -n 1 "$log")
+END
+  passed=$((passed + p)) failed=$((failed + f))
+}
+
 leg tool
 need_compiler
 need_criterion
@@ -105,6 +118,13 @@ check "a value that is missing" refuses_clearly "missing after --device" bench p
 check "a device that is no number" refuses_clearly "not one" bench per-alloc --device one
 check "a device that there is not" refuses_clearly "no device 7" bench per-alloc --device 7
 check "rounds that are too few" refuses_clearly "not 0" bench per-alloc --rounds 0
+check "no file to replay" refuses_clearly "wants a file" replay --json
+check "two files to replay" refuses_clearly "no two.csv" replay one.csv two.csv
+check "a caching that there is not" refuses_clearly "lanes or driver, not disk" replay one.csv --caching disk
+check "a contract that there is not" refuses_clearly "checked or declared, not oral" replay one.csv --contract oral
+check "a device to replay on that there is not" refuses_clearly "no device 7" replay one.csv --device 7
+check "a number of events that is none" refuses_clearly "wants a number, not often" replay one.csv --sync often
+check "an option that replay has not" refuses_clearly "no option --rounds" replay one.csv --rounds 3
 check "info with a word too many" refuses_clearly "takes no more" info more
 for case in $cases; do check "bench $case" measures "$case"; done
 check "output that cannot be written is a failure" full_disk_is_told
@@ -116,11 +136,6 @@ check "lanes ask the driver for nothing twice" lanes_ask_for_nothing
 check "declared lanes make no driver call" declared_lanes_call_nothing
 check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
-say "tool: scripts"
-sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 || true
-sed '$d' "$logs/tool-scripts.log"
-read -r _ p _ f _ <<END
-$(tail -n 1 "$logs/tool-scripts.log")
-END
-passed=$((passed + p)) failed=$((failed + f))
+run_script scripts sh tests/tool/scripts.sh
+run_script replay sh tests/tool/replay.sh build/host
 finish

@@ -1,59 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: what is here, and what it costs. Exit status 0: done; 1: it went wrong; 2: wrong arguments. */
-#include <errno.h>
+/* The command line: what is here, and what it costs. Exit status 0: done; 1: it went wrong; 2: wrong arguments, or a
+ * trace that cannot be read. */
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "command.h"
 #include "info.h"
 
 static const char usage[] =
     "usage: warmpool info [--json]\n"
     "       warmpool bench CASE... [--json] [--device N] [--rounds N] [--quiet]\n"
+    "       warmpool replay FILE [--caching lanes|driver] [--contract checked|declared] [--device N] [--sync N]\n"
+    "                            [--json] [--quiet]\n"
     "       warmpool --help | --version\n"
     "\n"
-    "info   shows the backend, its devices, what they can do and their memory.\n"
-    "bench  measures. Every mode of a case has its turn in each round, so that their ratios mean something. CASE is\n"
-    "       one of these, or all:\n";
-static const char options_text[] = "\n"
-                                   "  --json      prints one JSON object instead of a table\n"
-                                   "  --device N  runs on device N (default: 0)\n"
-                                   "  --rounds N  1 to 10000; more rounds, more samples (default: 10)\n"
-                                   "  --quiet     no progress on the terminal\n"
-                                   "\n"
-                                   "Exit status: 0 done, 1 something failed, 2 wrong arguments.\n";
+    "info    shows the backend, its devices, what they can do and their memory.\n"
+    "replay  runs a trace that the library has written (WARMPOOL_TRACE), or a log of RMM's, and tells what it took.\n"
+    "bench   measures. Every mode of a case has its turn in each round, so that their ratios mean something. CASE is\n"
+    "        one of these, or all:\n";
+static const char options_text[] =
+    "\n"
+    "  --json      prints one JSON object instead of a table\n"
+    "  --quiet     no progress on the terminal\n"
+    "  --device N  bench: runs on device N (default: 0); replay: runs everything on device N (default: on the one "
+    "that\n"
+    "              the trace names)\n"
+    "  --rounds N  bench: 1 to 10000; more rounds, more samples (default: 10)\n"
+    "  --caching   replay: where freed memory stays warm, in the library's lanes or in the driver's pool (default: "
+    "lanes)\n"
+    "  --contract  replay: what is promised of streams (default: checked)\n"
+    "  --sync N    replay: synchronises all streams after each N events, and leaves to the driver what has finished "
+    "in\n"
+    "              between, as it would for a program; counts may then differ from run to run. Default: 0: nothing is\n"
+    "              synchronised, but each question whether work has finished waits until it has, and so does each "
+    "free\n"
+    "              that reaches the driver. So all memory that was freed can be had, by the lanes and by the driver's\n"
+    "              pool alike, and a replay gives the same counts and peaks each time, on a host and on a GPU. The\n"
+    "              waits are in no time that is told.\n"
+    "\n"
+    "Exit status: 0 done, 1 something failed, 2 wrong arguments, or a trace that is broken or missing.\n";
 
 static void print_help(FILE *out) {
   (void)fputs(usage, out);
   for (size_t i = 0; bench_cases[i] != NULL; i++) {
-    (void)fprintf(out, "         %-10s %s\n", bench_cases[i]->name, bench_cases[i]->summary);
+    (void)fprintf(out, "          %-10s %s\n", bench_cases[i]->name, bench_cases[i]->summary);
   }
   (void)fputs(options_text, out);
-}
-
-/* One clear line, and what to do next. */
-static int misuse(const char *what, const char *which) {
-  (void)fprintf(stderr, "warmpool: %s%s%s: see warmpool --help\n", what, which != NULL ? " " : "",
-                which != NULL ? which : "");
-  return 2;
-}
-
-static bool parse_number(const char *text, unsigned least, unsigned most, unsigned *out) {
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most) return false;
-  *out = (unsigned)value;
-  return true;
-}
-
-/* What getopt_long has not known: a word, or a letter within one. */
-static const char *unknown_option(char **argv) {
-  static char letter[3] = "-?";
-  if (optopt == 0) return argv[optind - 1];
-  letter[1] = (char)optopt;
-  return letter;
 }
 
 /* -- bench -- */
@@ -63,16 +56,6 @@ static const bench_case *find_case(const char *name) {
     if (strcmp(bench_cases[i]->name, name) == 0) return bench_cases[i];
   }
   return NULL;
-}
-
-static int check_device(unsigned device) {
-  char text[128];
-  int count = 0;
-  const wp_backend *backend = wp_backend_builtin();
-  BENCH(backend->device_count(backend->self, &count));
-  if (device < (unsigned)count) return 0;
-  (void)snprintf(text, sizeof text, "%u: the %s backend has %d, from 0 on", device, backend->name, count);
-  return misuse("there is no device", text);
 }
 
 static void run_case(bench_run *run, const bench_case *bench) {
@@ -161,6 +144,7 @@ static int run_command(int argc, char **argv, const char *command) {
   }
   if (strcmp(argv[1], "info") == 0) return info_command(argc - 1, argv + 1);
   if (strcmp(argv[1], "bench") == 0) return bench_command(argc - 1, argv + 1, command);
+  if (strcmp(argv[1], "replay") == 0) return replay_command(argc - 1, argv + 1, command);
   return misuse("there is no command", argv[1]);
 }
 
