@@ -24,8 +24,10 @@ typedef struct wp__block wp__block;
 #define WP__MAP_ROOT_SHIFT (WP__MAP_NODE_SHIFT + WP__MAP_LEVEL_BITS)
 
 typedef _Atomic(void *) wp__map_entry;
+typedef struct wp__map_node wp__map_node;
 typedef struct wp__map {
   wp__map_entry *root;
+  _Atomic(wp__map_node *) nodes; /* all of them */
 } wp__map;
 
 bool wp__map_init(wp__map *map); /* false: out of host memory */
