@@ -57,7 +57,8 @@ BOTH_CONTRACTS(runtimes, have_pools_of_their_own) {
   wp_delegate *one = open_on(0), *two = NULL;
   wp_driver_stats driver = WP_DRIVER_STATS_INIT;
   void *memory = NULL;
-  OK(wp_runtime_create(NULL, &other));
+  wp_runtime_options options = defaults();
+  OK(wp_runtime_create(&options, &other));
   OK(wp_delegate_open(other, 0, NULL, &two));
   OK(wp_alloc(two, granule(), WP_STREAM_LEGACY, &memory));
   rig_fill(WP_STREAM_LEGACY, memory, 0x44, MIB);
