@@ -9,8 +9,10 @@
  * streams that are not ordered so are named by wp_note_use or wp_free_after. A freed block may serve a later allocation
  * on the freeing stream at once, and one on another stream when its work has finished.
  *
- * A call touches the streams named in it and one stream of the library's own. It never waits for a stream, except
- * wp_delegate_close and wp_trim under WP_WAIT, and wp_alloc on exhaustion under WP_OOM_RECLAIM_AND_WAIT.
+ * A call touches the streams named in it and one stream of the library's own; under WP_STREAMS_DECLARED a close, a trim
+ * and an exhaustion also record an event on streams that memory was freed on and that are not retired. It never waits
+ * for a stream, except wp_delegate_close and wp_trim under WP_WAIT, and wp_alloc on exhaustion under
+ * WP_OOM_RECLAIM_AND_WAIT.
  */
 #ifndef WARMPOOL_DELEGATE_H
 #define WARMPOOL_DELEGATE_H

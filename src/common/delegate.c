@@ -177,7 +177,7 @@ static wp_status close_on_device(wp_delegate *delegate, wp_release_report *repor
   wp__device *device = delegate->device;
   wp_runtime *runtime = device->runtime;
   if (!wp__device_close(device)) {
-    wp_status status = device->lanes ? wp__lanes_vouch(delegate) : WP_OK;
+    wp_status status = wp__lanes_vouch(delegate);
     return wants_report ? wp__both(status, wp__release_nothing(device, report)) : status;
   }
   wp_status status = wp__device_apply_threshold(device);

@@ -32,6 +32,12 @@ bool wp__delegate_retain(wp_delegate *delegate);
 void wp__delegate_release(wp_delegate *delegate);
 /* A block of a closed delegate's has gone: its record is kept for another one, if that was the last. */
 void wp__delegate_settle(wp_delegate *delegate);
+/* After a block that was handed out in that life: settles the delegate if it is closed, and tells. */
+static inline bool wp__delegate_freed(wp_delegate *delegate, uint64_t life) {
+  if (atomic_load_explicit(&delegate->life, memory_order_acquire) == life) return false;
+  wp__delegate_settle(delegate);
+  return true;
+}
 
 /* WP_OK if the handle is that of an open or closed delegate whose record is still there. */
 wp_status wp__delegate_check(const wp_delegate *delegate);

@@ -70,10 +70,10 @@ static void park_of_lane(wp__device *device, wp__block *block) {
   (void)wp__counter_add(&device->parked_bytes, block->range.bytes); /* before it is not live any more */
   wp__spin_lock(&lane->lock);
   lane->parked_bytes += block->range.bytes;
-  wp__tally_free(tally, block);
+  wp__tally_free(tally, block->range.bytes);
   wp__spin_unlock(&lane->lock);
   wp__home_park(device, block);
-  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
+  (void)wp__delegate_freed(delegate, life);
 }
 
 /* Once its uses have finished. */
@@ -178,10 +178,7 @@ static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *str
   wp__spin_lock(&owner->lane.lock);
   wp__blocks *blocks = &device->runtime->blocks;
   wp__block *segment = wp__lane_take_around(&owner->lane, blocks, block, wp__counter_get(&owner->observed));
-  if (segment != NULL) {
-    tally->counts.frees++;
-    tally->counts.free_bytes += bytes;
-  }
+  if (segment != NULL) wp__tally_free(tally, bytes);
   wp__spin_unlock(&owner->lane.lock);
   if (segment == NULL) return false;
   wp__limits_unclaim(delegate, device, bytes);

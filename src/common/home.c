@@ -105,19 +105,17 @@ static wp_status advance(wp__device *device, wp__block *block, wp_wait wait, uin
   return WP_PENDING;
 }
 
-/* The same in the background of a call that succeeds whatever comes of it. */
-static void try_to_advance(wp__device *device, wp__block *block) {
+/* In the background of a call that succeeds whatever comes of it. */
+void wp__home_park(wp__device *device, wp__block *block) {
   uint64_t waited_ns = 0;
   wp_status status = advance(device, block, WP_NO_WAIT, &waited_ns);
   if (status > WP_PENDING) wp__log_fault(device->runtime, "a freed block could not go to the driver yet");
 }
 
-void wp__home_park(wp__device *device, wp__block *block) { try_to_advance(device, block); }
-
 void wp__home_poll(wp__device *device) {
   if (atomic_load_explicit(&device->parked_count, memory_order_relaxed) == 0) return;
   wp__block *block = pop(device);
-  if (block != NULL) try_to_advance(device, block);
+  if (block != NULL) wp__home_park(device, block);
 }
 
 wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {

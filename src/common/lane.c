@@ -151,12 +151,6 @@ wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *b
   return wp__block_of(range);
 }
 
-uint64_t wp__lane_idle(const wp__lane *lane) {
-  wp__counts sum;
-  wp__lane_sum(lane, &sum);
-  return lane->held_bytes - wp__counts_live(&sum) - lane->parked_bytes;
-}
-
 uint64_t wp__lane_due(const wp__lane *lane, uint64_t observed, uint64_t most) {
   uint64_t bytes = 0;
   for (wp__range *range = NULL; (range = wp__heap_next(&lane->heap, range, WP__CLASS_UNIT)) != NULL;) {

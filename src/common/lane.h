@@ -79,9 +79,9 @@ static inline void wp__tally_alloc(wp__tally *tally, wp__block *block) {
   block->tally = tally;
 }
 
-static inline void wp__tally_free(wp__tally *tally, const wp__block *block) {
+static inline void wp__tally_free(wp__tally *tally, uint64_t bytes) {
   tally->counts.frees++;
-  tally->counts.free_bytes += block->range.bytes;
+  tally->counts.free_bytes += bytes;
 }
 
 void wp__counts_add(wp__counts *sum, const wp__counts *counts);
@@ -132,8 +132,10 @@ wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64
  * block is TAKEN, and in no list. NULL: that is not so, and nothing has changed but that the lists are merged. */
 wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *block, uint64_t observed);
 
-/* Free bytes, listed or in the heap. */
-uint64_t wp__lane_idle(const wp__lane *lane);
+/* Free bytes, listed or in the heap, given what the lane has counted. */
+static inline uint64_t wp__lane_idle(const wp__lane *lane, const wp__counts *sum) {
+  return lane->held_bytes - wp__counts_live(sum) - lane->parked_bytes;
+}
 /* Free bytes in the heap that lie behind `observed`, or are whole segments of `most` bytes at the most. */
 uint64_t wp__lane_due(const wp__lane *lane, uint64_t observed, uint64_t most);
 

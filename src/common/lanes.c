@@ -13,7 +13,7 @@ void wp__lanes_sum(wp__device *device, wp__counts *sum, uint64_t *idle) {
     wp__counts counts;
     wp__spin_lock(&stream->lane.lock);
     wp__lane_sum(&stream->lane, &counts);
-    *idle += wp__lane_idle(&stream->lane);
+    *idle += wp__lane_idle(&stream->lane, &counts);
     wp__spin_unlock(&stream->lane.lock);
     wp__counts_add(sum, &counts);
   }
@@ -45,8 +45,13 @@ static wp__block *take_from(wp__device *device, wp__stream *stream, size_t least
 
 /* Where it has, its next frees are recorded, so that a later look finds what this one may not. */
 static bool has_idle(wp__stream *stream, size_t bytes) {
+  wp__counts counts;
   wp__spin_lock(&stream->lane.lock);
-  bool has = stream->lane.held_bytes >= bytes && wp__lane_idle(&stream->lane) >= bytes;
+  bool has = stream->lane.held_bytes >= bytes;
+  if (has) {
+    wp__lane_sum(&stream->lane, &counts);
+    has = wp__lane_idle(&stream->lane, &counts) >= bytes;
+  }
   stream->lane.records = stream->lane.records || has;
   wp__spin_unlock(&stream->lane.lock);
   return has;
@@ -84,7 +89,7 @@ static wp_status vouch_for(wp_delegate *delegate) {
 wp_status wp__lanes_vouch(wp_delegate *delegate) {
   wp__scope scope;
   wp__device *device = delegate->device;
-  if (!device->lanes || device->checked) return WP_OK; /* every free was recorded */
+  if (!device->lanes || device->checked) return WP_OK; /* nothing was put off */
   wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
   status = vouch_for(delegate);

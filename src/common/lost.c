@@ -27,7 +27,7 @@ static void forget_block_of_lane(wp__device *device, wp__block *block) {
   (void)wp__map_set(&blocks->map, block->range.address, NULL);
   wp__uses_forget(block);
   wp__spin_lock(&lane->lock);
-  wp__tally_free(tally, block);
+  wp__tally_free(tally, block->range.bytes);
   wp__spin_unlock(&lane->lock);
   wp__block_drop(blocks, block);
   wp__delegate_settle(delegate);

@@ -125,6 +125,7 @@ static wp_status steal(struct request *request) {
   wp__device *device = request->device;
   wp__block *segment = wp__lanes_steal(device, request->stream, request->bytes);
   if (segment == NULL) return WP_OK;
+  segment->range.position = 0; /* it had a place in another stream's order, and has none in this one's */
   wp_status status = wp__segment_order(device, request->stream);
   if (status != WP_OK) {
     wp__fault_keep();

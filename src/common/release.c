@@ -38,8 +38,8 @@ static uint64_t pending_in_lanes(wp__device *device, const wp_pool_usage *usage,
   uint64_t parked = wp__counter_get(&device->parked_bytes);
   uint64_t lanes = wp__lanes_pending(device, keep_bytes);
   if (unobserved_bytes(device) == 0) wp__counter_raise(&device->direct_seen, direct);
-  direct = wp__counter_get(&device->direct_bytes);
-  direct -= wp__counter_get(&device->direct_seen);
+  uint64_t seen = wp__counter_get(&device->direct_seen); /* first: it never passes the other */
+  direct = wp__counter_get(&device->direct_bytes) - seen;
   return parked + lanes + (direct < idle ? direct : idle);
 }
 

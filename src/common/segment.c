@@ -134,11 +134,10 @@ void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *
   wp__spin_lock(&stream->lane.lock);
   (void)wp__stream_advance(stream, bytes);
   wp__spin_unlock(&stream->lane.lock);
-  if (free_in_order(device, stream->handle, segment) == WP_OK) {
-    wp__stream_vouch(device, stream);
-    return;
-  }
-  wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
+  wp_status status = free_in_order(device, stream->handle, segment);
+  if (status != WP_OK) wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
+  wp__stream_vouch(device, stream);
+  if (status == WP_OK) return;
   /* It waits for the stream as a block would. Without that event it would never be known to have finished. */
   atomic_store(&segment->ptr, segment->range.address);
   atomic_store(&segment->bytes, bytes);

@@ -79,16 +79,14 @@ wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void *
 /* With the lane's lock, and the block TAKEN: from here on it is the lane's. */
 static inline void put(wp__stream *stream, wp__block *block) {
   block->range.position = wp__stream_advance(stream, block->range.bytes);
-  wp__tally_free(block->tally, block);
+  wp__tally_free(block->tally, block->range.bytes);
   wp__lane_push(&stream->lane, block);
 }
 
 /* After a free. The delegate's record stays as long as a block counts for it; that of a closed one, until it is
  * settled. Was it the last of its device, then the close may have come before the free, and seen nothing of it. */
 static void settle(wp__device *device, wp_delegate *delegate, uint64_t life) {
-  if (atomic_load_explicit(&delegate->life, memory_order_acquire) == life) return;
-  wp__delegate_settle(delegate);
-  wp__release_if_closed(device);
+  if (wp__delegate_freed(delegate, life)) wp__release_if_closed(device);
 }
 
 /* Whether nothing has to be seen to but the lane, as far as can be told before the block is claimed. */
@@ -155,6 +153,6 @@ bool wp__lane_free(wp__device *device, wp__stream *stream, wp__block *block) {
   put(stream, block);
   bool records = lane->records;
   wp__spin_unlock(&lane->lock);
-  if (atomic_load_explicit(&delegate->life, memory_order_acquire) != life) wp__delegate_settle(delegate);
+  (void)wp__delegate_freed(delegate, life);
   return records || device->checked;
 }

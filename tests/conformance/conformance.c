@@ -204,6 +204,15 @@ void end_stream(int device, wp_stream stream) {
   rig_stream_destroy(stream);
 }
 
+wp_stream reincarnate(wp_stream gone, wp_stream *spares, size_t count) {
+  wp_stream found = NULL;
+  for (size_t i = 0; i < count && found == NULL; i++) {
+    spares[i] = rig_stream_create(0);
+    if (spares[i] == gone) found = spares[i];
+  }
+  return found;
+}
+
 /* -- bytes -- */
 
 bool overlap(const void *one, const void *other, size_t bytes) {

@@ -78,6 +78,9 @@ void tick_until_reserved(int device, uint64_t bytes);
 
 void need_devices(int count);                  /* skips the test where there are fewer */
 void end_stream(int device, wp_stream stream); /* destroys it as the contract wants it */
+/* A stream with the handle that `gone` had, whose work still runs; NULL where the driver does not hand it out. The
+ * streams made are in `spares`. */
+wp_stream reincarnate(wp_stream gone, wp_stream *spares, size_t count);
 
 /* -- bytes -- */
 

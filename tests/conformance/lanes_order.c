@@ -119,16 +119,6 @@ BOTH_CONTRACTS(lanes, of_retired_streams_go_back_with_the_last_close) {
   cr_expect_eq(stats(0).reserved_bytes, 0);
 }
 
-/* A stream of the handle that `gone` had, while its work still runs; NULL where the driver does not hand it out. */
-static wp_stream reincarnate(wp_stream gone, wp_stream *spares, size_t count) {
-  wp_stream found = NULL;
-  for (size_t i = 0; i < count && found == NULL; i++) {
-    spares[i] = rig_stream_create(0);
-    if (spares[i] == gone) found = spares[i];
-  }
-  return found;
-}
-
 /* Memory of the stream that is gone serves neither its namesake nor another one before its work has finished, and both
  * of them after that. */
 BOTH_CONTRACTS(lanes, tell_a_stream_from_an_earlier_one_of_the_same_handle) {

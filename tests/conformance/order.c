@@ -115,16 +115,6 @@ BOTH_CONTRACTS(order, keeps_live_blocks_apart) {
 
 /* -- handles that are handed out again: cupy#5264, rmm#649 -- */
 
-/* A stream with the handle that `gone` had, whose work still runs; NULL where the driver does not hand it out. */
-static wp_stream reincarnate(wp_stream gone, wp_stream *spares, size_t count) {
-  wp_stream found = NULL;
-  for (size_t i = 0; i < count && found == NULL; i++) {
-    spares[i] = rig_stream_create(0);
-    if (spares[i] == gone) found = spares[i];
-  }
-  return found;
-}
-
 BOTH_CONTRACTS(order, tells_a_stream_from_an_earlier_one_of_the_same_handle) {
   wp_stream spares[8] = {NULL};
   start(NULL);

@@ -8,26 +8,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 build=$(cd "$1" && pwd) || exit 2
 tool=$build/tools/warmpool
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-cd "$work" || exit 2
-passed=0 failed=0
-
-# check WHAT COMMAND...: counts one check, and shows the command's output where it fails.
-check() {
-  what=$1
-  shift
-  if "$@" >check.log 2>&1; then
-    passed=$((passed + 1))
-    printf '  ok    %s\n' "$what"
-  else
-    failed=$((failed + 1))
-    printf '  FAIL  %s\n' "$what"
-    head -n 40 check.log | sed 's/^/        /'
-  fi
-}
+# shellcheck source=tests/tool/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 make_trace() { python3 -B "$root/bench/traces/make.py" "$@"; }
 count() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"; } # NAME FILE

@@ -6,26 +6,8 @@
 set -u
 unset PYTHONDONTWRITEBYTECODE # that plot.sh leaves nothing behind is checked
 bench=$(cd "${1:-$(dirname "$0")/../../bench}" && pwd) || exit 2
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-cd "$work" || exit 2
-passed=0 failed=0
-
-# check WHAT COMMAND...: counts one check, and shows the command's output where it fails.
-check() {
-  what=$1
-  shift
-  if "$@" >check.log 2>&1; then
-    passed=$((passed + 1))
-    printf '  ok    %s\n' "$what"
-  else
-    failed=$((failed + 1))
-    printf '  FAIL  %s\n' "$what"
-    head -n 40 check.log | sed 's/^/        /'
-  fi
-}
+# shellcheck source=tests/tool/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # ends STATUS COMMAND...: the command ends with this status; what it says stays in out and err, and is shown if not.
 ends() {

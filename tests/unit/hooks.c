@@ -55,6 +55,7 @@ HOOKED_AFTER(pool_usage, (void *self, wp_pool pool, wp_pool_usage *out), self, p
 HOOKED_BEFORE(stream_synchronize, (void *self, wp_stream stream), self, stream)
 HOOKED_BEFORE(memory_alloc, (void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out), self, pool, bytes,
               stream, out)
+HOOKED_BEFORE(pool_set_threshold, (void *self, wp_pool pool, uint64_t bytes), self, pool, bytes)
 HOOKED_BEFORE(memory_free, (void *self, void *ptr, wp_stream stream), self, ptr, stream)
 
 const wp_backend *hooks_backend(void) {
@@ -66,5 +67,6 @@ const wp_backend *hooks_backend(void) {
   hooked.stream_synchronize = hooked_stream_synchronize;
   hooked.memory_alloc = hooked_memory_alloc;
   hooked.memory_free = hooked_memory_free;
+  hooked.pool_set_threshold = hooked_pool_set_threshold;
   return &hooked;
 }

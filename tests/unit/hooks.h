@@ -9,8 +9,8 @@
 #include "warmpool/warmpool.h"
 
 /* The fake driver, with hooks in stream_capturing, event_query, event_record and pool_usage, when the driver has
- * answered and the library does not know yet; and in stream_synchronize, memory_alloc and memory_free, when it has not
- * been told. */
+ * answered and the library does not know yet; and in stream_synchronize, memory_alloc, memory_free and
+ * pool_set_threshold, when it has not been told. */
 const wp_backend *hooks_backend(void);
 
 /* `body` runs during the nth call of `entry` from now on. */

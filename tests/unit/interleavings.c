@@ -3,9 +3,7 @@
  * Two calls at once, with the second one forced into the middle of the first: it runs to its end on another thread
  * while the first is inside a named entry of the driver.
  */
-#include <pthread.h>
-#include <string.h>
-
+#include "hooks.h"
 #include "world.h"
 
 TestSuite(interleavings, .timeout = 10);
@@ -15,65 +13,8 @@ static void *shared;
 static wp_delegate *other;
 static wp_status other_status;
 
-/* -- the hook -- */
-
-static wp_backend hooked;
-static void (*hook)(void);
-static const char *hook_at;
-static int hook_in;
-
-static void *run_hook(void *argument) {
-  (void)argument;
-  hook();
-  return NULL;
-}
-
-/* `body` runs during the nth call of `entry` from now on. */
-static void arm(const char *entry, int nth, void (*body)(void)) {
-  hook_at = entry;
-  hook_in = nth;
-  hook = body;
-}
-
-static void fire(const char *entry) {
-  pthread_t thread;
-  if (hook_at == NULL || strcmp(entry, hook_at) != 0 || --hook_in > 0) return;
-  hook_at = NULL;
-  cr_assert_eq(pthread_create(&thread, NULL, run_hook, NULL), 0);
-  cr_assert_eq(pthread_join(thread, NULL), 0);
-}
-
-/* HOOKED_AFTER(entry, its parameters, their names): the driver has answered, and the library does not know yet. */
-#define HOOKED_AFTER(entry, parameters, ...)                                                                           \
-  static wp_status hooked_##entry parameters {                                                                         \
-    wp_status status = fake_backend.entry(__VA_ARGS__);                                                                \
-    fire(#entry);                                                                                                      \
-    return status;                                                                                                     \
-  }
-#define HOOKED_BEFORE(entry, parameters, ...)                                                                          \
-  static wp_status hooked_##entry parameters {                                                                         \
-    fire(#entry);                                                                                                      \
-    return fake_backend.entry(__VA_ARGS__);                                                                            \
-  }
-HOOKED_AFTER(stream_capturing, (void *self, wp_stream stream, wp_capture_state *out), self, stream, out)
-HOOKED_AFTER(event_query, (void *self, wp_event event, bool *complete), self, event, complete)
-HOOKED_AFTER(event_record, (void *self, wp_event event, wp_stream stream), self, event, stream)
-HOOKED_AFTER(pool_usage, (void *self, wp_pool pool, wp_pool_usage *out), self, pool, out)
-HOOKED_BEFORE(stream_synchronize, (void *self, wp_stream stream), self, stream)
-HOOKED_BEFORE(memory_alloc, (void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out), self, pool, bytes,
-              stream, out)
-HOOKED_BEFORE(pool_set_threshold, (void *self, wp_pool pool, uint64_t bytes), self, pool, bytes)
-
 static void start(void) {
-  hooked = fake_backend;
-  hooked.stream_capturing = hooked_stream_capturing;
-  hooked.event_query = hooked_event_query;
-  hooked.event_record = hooked_event_record;
-  hooked.pool_usage = hooked_pool_usage;
-  hooked.stream_synchronize = hooked_stream_synchronize;
-  hooked.memory_alloc = hooked_memory_alloc;
-  hooked.pool_set_threshold = hooked_pool_set_threshold;
-  world_options.backend = &hooked;
+  world_options.backend = hooks_backend();
   world_start(&world);
 }
 static void start_no_wait(void) {
@@ -90,7 +31,7 @@ static void end_implicit_capture(void) { fake_legacy_implicit(0, false); }
 WORLD_TEST(interleavings, an_allocation_that_saw_a_capture_end_is_refused_or_gives_a_block, start) {
   void *out = &world;
   fake_legacy_implicit(0, true);
-  arm("stream_capturing", 1, end_implicit_capture);
+  hooks_arm("stream_capturing", 1, end_implicit_capture);
   expect(WP_ERROR_CAPTURING, wp_alloc(world.delegate, MIB, WP_STREAM_LEGACY, &out));
   cr_assert_eq(out, &world);
 }
@@ -100,7 +41,7 @@ static void end_capture(void) { fake_stream_capture(world.s, false); }
 WORLD_TEST(interleavings, a_free_that_saw_a_capture_end_is_refused, start) {
   void *ptr = world_alloc(&world, MIB, world.s);
   fake_stream_capture(world.s, true);
-  arm("stream_capturing", 1, end_capture);
+  hooks_arm("stream_capturing", 1, end_capture);
   expect(WP_ERROR_CAPTURING, wp_free(world.runtime, ptr, world.s));
   expect(WP_OK, wp_free(world.runtime, ptr, world.s));
 }
@@ -114,7 +55,7 @@ static void note_later_work(void) {
 
 WORLD_TEST(interleavings, the_later_of_two_notes_of_a_stream_counts, start) {
   shared = world_alloc(&world, MIB, world.s);
-  arm("event_record", 1, note_later_work);
+  hooks_arm("event_record", 1, note_later_work);
   expect(WP_OK, wp_note_use(world.runtime, shared, world.t));
   fake_forget();
   expect(WP_OK, wp_free(world.runtime, shared, world.s));
@@ -131,7 +72,7 @@ static void free_busy(void) {
 WORLD_TEST(interleavings, a_release_without_waiting_does_not_wait_for_a_later_free, start) {
   shared = world_alloc(&world, MIB, world.s);
   expect(WP_OK, wp_free(world.runtime, world_alloc(&world, MIB, world.s), world.s));
-  arm("event_query", 1, free_busy);
+  hooks_arm("event_query", 1, free_busy);
   wp_status trimmed = wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL);
   cr_assert(trimmed == WP_OK || trimmed == WP_PENDING);
   cr_assert_eq(fake_waits(), 0);
@@ -147,7 +88,7 @@ WORLD_TEST(interleavings, a_tick_beside_the_last_close_strands_nothing, start_no
   fake_stream_busy(world.t);
   expect(WP_OK, wp_note_use(world.runtime, ptr, world.t));
   expect(WP_OK, wp_free(world.runtime, ptr, world.s));
-  arm("pool_usage", 2, tick_when_finished);
+  hooks_arm("pool_usage", 2, tick_when_finished);
   wp_status closed = wp_delegate_close(world.delegate, NULL);
   cr_assert(closed == WP_OK || closed == WP_PENDING);
   expect(WP_OK, wp_tick(world.runtime));
@@ -157,7 +98,7 @@ WORLD_TEST(interleavings, a_tick_beside_the_last_close_strands_nothing, start_no
 
 WORLD_TEST(interleavings, a_close_beside_a_trim_that_keeps_strands_nothing, start) {
   expect(WP_OK, wp_free_after(world.runtime, world_alloc(&world, MIB, world.s), NULL, 0));
-  arm("stream_synchronize", 1, close_now);
+  hooks_arm("stream_synchronize", 1, close_now);
   expect(WP_OK, wp_trim(world.runtime, 0, 512 * MIB, WP_WAIT, NULL));
   expect(WP_OK, wp_tick(world.runtime));
   cr_assert_eq(fake_reserved(0), 0);
@@ -172,7 +113,7 @@ static void free_late(void) {
 WORLD_TEST(interleavings, a_late_free_beside_an_open_that_fails_goes_back, start) {
   shared = world_alloc(&world, MIB, world.s);
   expect(WP_OK, wp_delegate_close(world.delegate, NULL));
-  arm("pool_set_threshold", 1, free_late);
+  hooks_arm("pool_set_threshold", 1, free_late);
   expect(WP_ERROR_DRIVER, wp_delegate_open(world.runtime, 0, NULL, &other));
   expect(WP_OK, wp_tick(world.runtime));
   cr_assert_eq(fake_reserved(0), 0);
@@ -180,7 +121,7 @@ WORLD_TEST(interleavings, a_late_free_beside_an_open_that_fails_goes_back, start
 }
 
 WORLD_TEST(interleavings, priming_beside_the_last_close_strands_nothing, start) {
-  arm("memory_alloc", 1, close_now);
+  hooks_arm("memory_alloc", 1, close_now);
   expect(WP_OK, wp_prime(world.delegate, MIB, world.s));
   expect(WP_OK, other_status);
   cr_assert_eq(fake_reserved(0), 0);
@@ -191,7 +132,7 @@ WORLD_TEST(interleavings, priming_beside_the_last_close_strands_nothing, start) 
 
 WORLD_TEST(interleavings, a_block_of_a_delegate_closed_meanwhile_keeps_the_runtime, start) {
   void *ptr = NULL;
-  arm("memory_alloc", 1, close_now);
+  hooks_arm("memory_alloc", 1, close_now);
   expect(WP_OK, wp_alloc(world.delegate, MIB, world.s, &ptr));
   expect(WP_OK, other_status);
   expect(WP_ERROR_BUSY, wp_runtime_destroy(world.runtime));
@@ -203,7 +144,7 @@ WORLD_TEST(interleavings, a_record_is_listed_once_whoever_lets_it_go_last, start
   wp_delegate *opened[3];
   void *ptr = NULL;
   expect(WP_OK, wp_delegate_open(world.runtime, 0, NULL, &other));
-  arm("memory_alloc", 1, close_now);
+  hooks_arm("memory_alloc", 1, close_now);
   expect(WP_OK, wp_alloc(world.delegate, MIB, world.s, &ptr));
   expect(WP_OK, wp_free(world.runtime, ptr, world.s));
   expect(WP_ERROR_BUSY, wp_runtime_destroy(world.runtime)); /* `other` is open */

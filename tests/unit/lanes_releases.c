@@ -143,6 +143,19 @@ WORLD_TEST(lanes_releases, of_such_a_block_that_the_driver_refuses_come_later, s
 
 /* -- a segment between the driver and its lane -- */
 
+/* Neither can it be ordered before its new stream, nor does the driver take it just now. */
+WORLD_TEST(lanes_releases, find_a_segment_that_could_not_be_taken_over, start_checked) {
+  void *out = NULL;
+  warm_up(2 * MIB, world.s);
+  fake_fail("event_wait", 1, WP_ERROR_DRIVER);
+  fake.captures_forbid = true;
+  expect(WP_ERROR_DRIVER, wp_alloc(world.delegate, MIB, world.t, &out));
+  fake.captures_forbid = false;
+  check_sums();
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
 static int trims = 20;
 static void trim_again(void) {
   (void)wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL);
