@@ -22,7 +22,8 @@ typedef struct bench_run {
   int device;
   unsigned rounds; /* how often each way has its turn */
   bool json;
-  bool progress; /* shown on stderr, if that is a terminal */
+  bool progress;      /* shown on stderr, if that is a terminal */
+  const char *traces; /* a folder of recorded ones, or NULL */
 } bench_run;
 
 typedef struct bench_case {

@@ -5,8 +5,10 @@
  *                       most that was reserved, beside what the largest one used. What is timed is one delegate's life.
  *   footprint-pattern   a fixed sequence of allocations and frees, replayed: what the driver is still asked for. One
  *                       allocation or free is timed.
+ *   footprint-NAME      what programs of several kinds reserve in lanes and in the driver's pool (footprint_traces.c).
  */
 #include "cases.h"
+#include "footprint_traces.h"
 
 static const bench_mode modes[] = {BENCH_DELEGATE, BENCH_LANES, BENCH_LANES_CHECKED};
 
@@ -205,6 +207,7 @@ static void run_footprint(bench_run *run) {
   bench_title(run, &pattern);
   measure_pattern(run, stream);
   bench_stream_destroy(stream);
+  footprint_of_traces(run);
 }
 
 const bench_case bench_footprint = {"footprint", "25 delegates in turn, of 8 to 200 MiB, on a pool that stays warm",

@@ -129,6 +129,7 @@ const wp_backend *settled_backend(bool waits) {
   static wp_backend settled;
   inner = wp_backend_builtin();
   waits_for_all = waits;
+  stream_count = pool_count = 0;
   settled = *inner;
   settled.stream_create = stream_create;
   settled.stream_destroy = stream_destroy;

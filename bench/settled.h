@@ -14,6 +14,7 @@
 
 #include "warmpool/backend.h"
 
+/* Begins anew: nothing of what was made before by its calls is there any more. */
 const wp_backend *settled_backend(bool waits);
 uint64_t settled_spent(void); /* nanoseconds so far */
 /* The most that was reserved for the pools of a device. */

@@ -15,5 +15,6 @@ const char *unknown_option(char **argv);
 int check_device(unsigned device);
 
 int replay_command(int argc, char **argv, const char *command);
+int pattern_command(int argc, char **argv);
 
 #endif

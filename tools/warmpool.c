@@ -7,16 +7,19 @@
 #include "bench.h"
 #include "command.h"
 #include "info.h"
+#include "pattern.h"
 
 static const char usage[] =
     "usage: warmpool info [--json]\n"
-    "       warmpool bench CASE... [--json] [--device N] [--rounds N] [--quiet]\n"
+    "       warmpool bench CASE... [--json] [--device N] [--rounds N] [--traces DIR] [--quiet]\n"
     "       warmpool replay FILE [--caching lanes|driver] [--contract checked|declared] [--device N] [--sync N]\n"
     "                            [--json] [--quiet]\n"
+    "       warmpool pattern NAME [--events N] [--seed N]\n"
     "       warmpool --help | --version\n"
     "\n"
     "info    shows the backend, its devices, what they can do and their memory.\n"
     "replay  runs a trace that the library has written (WARMPOOL_TRACE), or a log of RMM's, and tells what it took.\n"
+    "pattern writes a made-up trace to the standard output, the same for the same seed. NAME is one of those below.\n"
     "bench   measures. Every mode of a case has its turn in each round, so that their ratios mean something. CASE is\n"
     "        one of these, or all:\n";
 static const char options_text[] =
@@ -27,6 +30,9 @@ static const char options_text[] =
     "that\n"
     "              the trace names)\n"
     "  --rounds N  bench: 1 to 10000; more rounds, more samples (default: 10)\n"
+    "  --traces    bench footprint: replays the traces in folder DIR as well, all files that end in .csv\n"
+    "  --events N  pattern: writes about so many lines (default: 10000)\n"
+    "  --seed N    pattern: another seed, other random numbers (default: 1)\n"
     "  --caching   replay: where freed memory stays warm, in the library's lanes or in the driver's pool (default: "
     "lanes)\n"
     "  --contract  replay: what is promised of streams (default: checked)\n"
@@ -45,6 +51,10 @@ static void print_help(FILE *out) {
   (void)fputs(usage, out);
   for (size_t i = 0; bench_cases[i] != NULL; i++) {
     (void)fprintf(out, "          %-10s %s\n", bench_cases[i]->name, bench_cases[i]->summary);
+  }
+  (void)fputs("        The patterns:\n", out);
+  for (const pattern_kind *each = patterns; each->name != NULL; each++) {
+    (void)fprintf(out, "          %-10s %s\n", each->name, each->summary);
   }
   (void)fputs(options_text, out);
 }
@@ -76,6 +86,7 @@ static int bench_command(int argc, char **argv, const char *command) {
   static const struct option options[] = {{"json", no_argument, NULL, 'j'},
                                           {"device", required_argument, NULL, 'd'},
                                           {"rounds", required_argument, NULL, 'r'},
+                                          {"traces", required_argument, NULL, 't'},
                                           {"quiet", no_argument, NULL, 'q'},
                                           {NULL, 0, NULL, 0}};
   bench_run run = {.rounds = 10, .progress = true};
@@ -85,6 +96,7 @@ static int bench_command(int argc, char **argv, const char *command) {
     switch (option) {
     case 'j': run.json = true; break;
     case 'q': run.progress = false; break;
+    case 't': run.traces = optarg; break;
     case 'd':
       if (!parse_number(optarg, 0, 1000000, &device)) return misuse("--device wants a number, not", optarg);
       break;
@@ -145,6 +157,7 @@ static int run_command(int argc, char **argv, const char *command) {
   if (strcmp(argv[1], "info") == 0) return info_command(argc - 1, argv + 1);
   if (strcmp(argv[1], "bench") == 0) return bench_command(argc - 1, argv + 1, command);
   if (strcmp(argv[1], "replay") == 0) return replay_command(argc - 1, argv + 1, command);
+  if (strcmp(argv[1], "pattern") == 0) return pattern_command(argc - 1, argv + 1);
   return misuse("there is no command", argv[1]);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Checks `warmpool replay`: on traces of every pattern that bench/traces/make.py makes, on one that a program wrote, on
+# Checks `warmpool replay`: on traces of every pattern that `warmpool pattern` makes, on one that a program wrote, on
 # logs of RMM's form, and on files that are broken. No time is judged.
 # usage: sh tests/tool/replay.sh BUILD: the folder of a build for the host
 # The last line is "replay: N passed, N failed"; the exit status is 0 if none failed.
@@ -11,7 +11,7 @@ tool=$build/tools/warmpool
 # shellcheck source=tests/tool/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-make_trace() { python3 -B "$root/bench/traces/make.py" "$@"; }
+make_trace() { "$tool" pattern "$@"; }
 count() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"; } # NAME FILE
 
 # -- complete traces --
@@ -173,7 +173,7 @@ no_file() {
   done
 }
 
-for pattern in steady inference sizes growing burst notes after handover; do
+for pattern in steady inference streams sizes growing burst turns notes after handover; do
   check "$pattern: a trace is made, and replays to the same counts" is_generated "$pattern"
 done
 check "a program's trace is complete when it ends" is_written
