@@ -68,4 +68,6 @@ check "every script parses" shell_parses
 check "shellcheck" shell_checked
 check "no vendor is named in src/common and include" neutral
 check "no file is longer than 400 lines" short_files
+check "the pieces of C in README.md and docs/semantics.md compile" \
+  sh ci/fragments.sh build/lint/include README.md docs/semantics.md
 finish
