@@ -90,8 +90,7 @@ static void free_all(struct pattern_writer *writer) {
 /* -- patterns -- */
 
 static void write_steady(struct pattern_writer *writer) {
-  static const uint64_t sizes[] = {512,       3 * KIB, 20 * KIB, 100 * KIB,
-                                   256 * KIB, MIB,     3 * MIB,  5 * MIB + 12345};
+  static const uint64_t sizes[] = {512, 3 * KIB, 20 * KIB, 100 * KIB, 256 * KIB, MIB, 3 * MIB, 5 * MIB + 12345};
   while (more(writer)) {
     for (size_t i = 0; i < BENCH_COUNT(sizes); i++) (void)allocate(writer, sizes[i], STREAM);
     free_all(writer);

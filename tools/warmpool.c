@@ -83,12 +83,10 @@ static int run_cases(bench_run *run, char **names) {
 }
 
 static int bench_command(int argc, char **argv, const char *command) {
-  static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {"traces", required_argument, NULL, 't'},
-                                          {"quiet", no_argument, NULL, 'q'},
-                                          {NULL, 0, NULL, 0}};
+  static const struct option options[] = {
+      {"json", no_argument, NULL, 'j'},         {"device", required_argument, NULL, 'd'},
+      {"rounds", required_argument, NULL, 'r'}, {"traces", required_argument, NULL, 't'},
+      {"quiet", no_argument, NULL, 'q'},        {NULL, 0, NULL, 0}};
   bench_run run = {.rounds = 10, .progress = true};
   unsigned device = 0;
   int option;

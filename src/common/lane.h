@@ -33,6 +33,10 @@ struct wp__tally {
 #define WP__TALLY_BUCKETS 16u
 #define WP__LANE_SPARES 64u
 #define WP__SEGMENT_STEP ((size_t)2 << 20)
+/* A lane that is large already grows in larger steps: powers of two up to this part of what it holds, and up to so many
+ * bytes, which is what a driver's pool maps at once. */
+#define WP__SEGMENT_SHARE 8u
+#define WP__SEGMENT_LARGE ((uint64_t)32 << 20)
 
 typedef struct wp__lane {
   wp__spin lock; /* all that follows */

@@ -57,21 +57,74 @@ static bool has_idle(wp__stream *stream, size_t bytes) {
   return has;
 }
 
-wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
-  enum { LANES = 256, LOOKS = 16 }; /* passed by, and looked into */
-  int lanes = 0, looks = 0;
+/* Finds out what has finished. Where frees were not recorded, nothing that was is outstanding, and the stream is known
+ * to exist, that is made up for; but not on the legacy stream, which would have others wait. */
+static void look(wp__device *device, wp__stream *stream) {
   uint64_t waited_ns = 0;
-  wp__stream *stream = thief;
-  do {
-    stream = wp__stream_next(device, stream);
-    lanes++;
-    if (stream == NULL || stream == thief || !has_idle(stream, bytes)) continue;
-    if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
-    wp__block *segment = take_from(device, stream, bytes, UINT64_MAX);
-    if (segment != NULL) return segment;
-    looks++;
-  } while (stream != thief && lanes < LANES && looks < LOOKS);
+  wp_status status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
+  bool is_outstanding = wp__counter_get(&stream->observed) < wp__counter_get(&stream->recorded);
+  bool is_at_rest = wp__counter_get(&stream->observed) == wp__counter_get(&stream->freed);
+  if (status == WP_OK && !is_outstanding && !is_at_rest && stream->handle != WP_STREAM_LEGACY) {
+    status = wp__record_rest(device, stream);
+    if (status == WP_OK) status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
+  }
+  if (status != WP_OK) (void)wp__fault_absorb();
+}
+
+/* A walk over the lanes of the streams after one's own, around to that. */
+struct walk {
+  wp__device *device;
+  wp__stream *own, *at;
+  int lanes, looks; /* passed by, and looked into */
+};
+
+/* The next one that has `bytes` idle, looked at; NULL: that is enough. */
+static wp__stream *walk_on(struct walk *walk, size_t bytes) {
+  enum { LANES = 256, LOOKS = 16 };
+  while (walk->lanes < LANES && walk->looks < LOOKS) {
+    walk->at = wp__stream_next(walk->device, walk->at);
+    walk->lanes++;
+    if (walk->at == walk->own) return NULL;
+    if (walk->at == NULL || !has_idle(walk->at, bytes)) continue;
+    walk->looks++;
+    look(walk->device, walk->at);
+    return walk->at;
+  }
   return NULL;
+}
+
+wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
+  struct walk walk = {device, thief, thief, 0, 0};
+  wp__block *segment = NULL;
+  wp__stream *stream;
+  while (segment == NULL && (stream = walk_on(&walk, bytes)) != NULL) {
+    segment = take_from(device, stream, bytes, UINT64_MAX);
+  }
+  return segment;
+}
+
+uint64_t wp__lane_give_way(wp__device *device, wp__stream *stream, size_t bytes, uint64_t enough) {
+  uint64_t returned = 0;
+  wp_status status = WP_OK;
+  while (status == WP_OK && returned < enough) {
+    wp__block *segment = take_from(device, stream, WP__CLASS_UNIT, bytes - 1);
+    if (segment == NULL) return returned;
+    uint64_t of_segment = segment->range.bytes;
+    status = wp__segment_return(device, stream, segment);
+    if (status == WP_OK) returned += of_segment;
+  }
+  if (status != WP_OK) (void)wp__fault_absorb();
+  return returned;
+}
+
+uint64_t wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes) {
+  struct walk walk = {device, stream, stream, 0, 0};
+  uint64_t returned = 0;
+  wp__stream *other;
+  while (returned < bytes && (other = walk_on(&walk, WP__SEGMENT_STEP)) != NULL) {
+    returned += wp__lane_give_way(device, other, bytes, bytes - returned);
+  }
+  return returned;
 }
 
 static wp_status vouch_for(wp_delegate *delegate) {

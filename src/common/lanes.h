@@ -17,6 +17,13 @@ void wp__lanes_sum_of(const wp_delegate *delegate, wp__counts *sum);
 /* A finished whole segment of at least `bytes` from another stream's lane, or NULL. Looks at a bounded number. */
 wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
 
+/* Returns finished whole segments of less than `bytes` to the driver until those are `enough` bytes, and says how many
+ * they are; the driver is not asked to unmap them yet (wp__segments_flush). What it refuses stays. */
+uint64_t wp__lane_give_way(wp__device *device, wp__stream *stream, size_t bytes, uint64_t enough);
+/* The same with other streams' lanes, for one that needs `bytes`: until the driver has so many. Looks at a bounded
+ * number. */
+uint64_t wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes);
+
 /* Returns finished whole segments to the driver until no more than `keep_bytes` are idle. A segment that has bytes both
  * above and below that mark goes where `strictly`, and stays otherwise. The first failure of the driver is returned. */
 wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool strictly);

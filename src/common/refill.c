@@ -100,24 +100,13 @@ static wp_status ask_lane(struct request *request) {
 
 /* Whole free segments are of no use to the request, or they would have served it: back they go, where their work has
  * finished. That some cannot go is no failure of the request's. */
-static void return_unfit(struct request *request) {
+static uint64_t return_unfit(struct request *request) {
   wp__device *device = request->device;
   wp__stream *stream = request->stream;
   uint64_t waited_ns = 0;
-  bool any = false;
-  wp__block *segment;
-  wp_status status = WP_OK;
   if (wp__counter_get(&stream->freed) != wp__counter_get(&stream->recorded)) wp__stream_vouch(device, stream);
   if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
-  do {
-    wp__spin_lock(&stream->lane.lock);
-    segment = wp__lane_take(&stream->lane, wp__counter_get(&stream->observed), WP__CLASS_UNIT, request->bytes - 1);
-    wp__spin_unlock(&stream->lane.lock);
-    if (segment != NULL) status = wp__segment_return(device, stream, segment);
-    any = any || (segment != NULL && status == WP_OK);
-  } while (segment != NULL && status == WP_OK);
-  if (any) status = wp__both(status, wp__segments_flush(device));
-  if (status != WP_OK) (void)wp__fault_absorb();
+  return wp__lane_give_way(device, stream, request->bytes, UINT64_MAX);
 }
 
 /* From another lane. */
@@ -125,8 +114,10 @@ static wp_status steal(struct request *request) {
   wp__device *device = request->device;
   wp__block *segment = wp__lanes_steal(device, request->stream, request->bytes);
   if (segment == NULL) return WP_OK;
+  /* What has been used came after home in its stream, and that use has been seen to finish. */
+  bool is_used = segment->range.position > 0;
   segment->range.position = 0; /* it had a place in another stream's order, and has none in this one's */
-  wp_status status = wp__segment_order(device, request->stream);
+  wp_status status = is_used ? WP_OK : wp__segment_order(device, request->stream);
   if (status != WP_OK) {
     wp__fault_keep();
     if (wp__segment_return(device, request->stream, segment) != WP_OK) (void)wp__fault_absorb(); /* it is in the lane */
@@ -138,9 +129,23 @@ static wp_status steal(struct request *request) {
   return WP_OK;
 }
 
+static size_t in_steps(size_t bytes, uint64_t step) { return (size_t)((bytes + step - 1) & ~(step - 1)); }
+
+/* What the request's lane is to get: blocks fit better into few large segments than into many small ones, and these
+ * better into what the driver maps where they are powers of two. */
+static size_t generous(struct request *request) {
+  wp__lane *lane = &request->stream->lane;
+  wp__spin_lock(&lane->lock);
+  uint64_t share = lane->held_bytes / WP__SEGMENT_SHARE;
+  wp__spin_unlock(&lane->lock);
+  if (request->delegate == NULL || share < WP__SEGMENT_STEP) share = WP__SEGMENT_STEP;
+  if (share > WP__SEGMENT_LARGE) share = WP__SEGMENT_LARGE;
+  return in_steps(request->bytes, UINT64_C(1) << wp__log2(share));
+}
+
 /* From the driver. */
 static wp_status obtain(struct request *request) {
-  size_t bytes = (request->bytes + WP__SEGMENT_STEP - 1) & ~(WP__SEGMENT_STEP - 1);
+  size_t least = in_steps(request->bytes, WP__SEGMENT_STEP), bytes = generous(request);
   wp__blocks *blocks = &request->device->runtime->blocks;
   void *address = NULL;
   wp__block *record = wp__block_take(blocks);
@@ -148,6 +153,11 @@ static wp_status obtain(struct request *request) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a segment's record");
   }
   wp_status status = wp__segment_obtain(request->device, request->stream, bytes, &address);
+  if (status == WP_ERROR_OUT_OF_MEMORY && bytes > least) {
+    (void)wp__fault_absorb();
+    bytes = least;
+    status = wp__segment_obtain(request->device, request->stream, bytes, &address);
+  }
   if (status != WP_OK) {
     wp__block_drop(blocks, record);
     return status;
@@ -160,15 +170,19 @@ static wp_status obtain(struct request *request) {
 
 /* A segment for the lane, in request->segment. */
 static wp_status grow(struct request *request) {
+  wp__device *device = request->device;
   wp__lane *lane = &request->stream->lane;
+  bool is_prime = request->delegate == NULL; /* new memory, or a second stream would be primed with the first one's */
   request->grew = true;
   wp__spin_lock(&lane->lock);
   lane->records = true;
   wp__spin_unlock(&lane->lock);
-  return_unfit(request);
-  /* What is primed is new memory, or a second stream would be primed with the first one's. */
-  wp_status status = request->delegate == NULL ? WP_OK : steal(request);
-  return status != WP_OK || request->segment != NULL ? status : obtain(request);
+  uint64_t returned = return_unfit(request);
+  wp_status status = is_prime ? WP_OK : steal(request);
+  bool obtains = status == WP_OK && request->segment == NULL;
+  if (obtains && !is_prime) returned += wp__lanes_give_way(device, request->stream, request->bytes);
+  if (returned > 0 && wp__segments_flush(device) != WP_OK) (void)wp__fault_absorb();
+  return obtains ? obtain(request) : status;
 }
 
 /* What waits for other streams may be free by now; a bounded number is looked at. */

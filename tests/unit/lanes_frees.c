@@ -31,17 +31,53 @@ WORLD_TEST(lanes_declared, a_thread_s_own_stream_records_every_free, start_decla
   }
 }
 
-/* What the one look may not have, the next one finds. */
-WORLD_TEST(lanes_declared, a_stream_that_another_one_looked_at_records_its_next_free, start_declared) {
-  void *ptrs[2];
-  for (int round = 0; round < 2; round++) {
-    for (int i = 0; i < 2; i++) ptrs[i] = world_alloc(&world, 2 * MIB, world.s);
-    for (int i = 0; i < 2 - round; i++) free_on(ptrs[i], world.s);
-  }
+WORLD_TEST(lanes_declared, a_stream_in_need_records_what_another_one_has_freed_and_takes_it, start_declared) {
+  warm_up(2 * MIB, world.s);
+  void *ptr = world_alloc(&world, MIB, world.t);
+  /* The first is for what had been recorded before. */
+  cr_assert_str_eq(fake_steps(), "event_synchronize event_create event_record:s event_synchronize");
+  cr_assert_eq(world_stats(&world).steals, 1);
+  check_sums();
+  free_on(ptr, world.t);
+}
+
+/* It would be put off for ever otherwise. */
+WORLD_TEST(lanes_declared, what_is_recorded_and_unfinished_is_not_recorded_anew, start_declared) {
+  warm_up(2 * MIB, world.s);
+  fake_stream_busy(world.s);
+  void *ptr = world_alloc(&world, MIB, world.t);
+  cr_assert_eq(fake_count("event_record"), 2, "%s", fake_steps()); /* of s, and of home for the new segment */
+  pair(2 * MIB, world.s);
+  fake_forget();
+  void *other = world_alloc(&world, 2 * MIB, world.t);
+  cr_assert_eq(world_stats(&world).steals, 0);
+  cr_assert(!fake_named(world.s), "%s", fake_log(false));
+  free_on(ptr, world.t);
+  free_on(other, world.t);
+}
+
+WORLD_TEST(lanes_declared, a_stream_that_is_retired_is_not_named_for_another_one, start_declared) {
+  warm_up(2 * MIB, world.s);
+  expect(WP_OK, wp_stream_retire(world.runtime, 0, world.s));
+  fake_stream_die(world.s);
+  void *ptr = world_alloc(&world, MIB, world.t);
+  cr_assert_eq(world_stats(&world).steals, 1);
+  free_on(ptr, world.t);
+}
+
+/* A record there has other streams wait. What the one look may not have, the next one finds. */
+WORLD_TEST(lanes_declared, the_legacy_stream_that_another_one_looked_at_records_its_next_free, start_declared) {
+  warm_up(2 * MIB, WP_STREAM_LEGACY);
+  void *held = world_alloc(&world, 2 * MIB, WP_STREAM_LEGACY), *more = world_alloc(&world, 2 * MIB, WP_STREAM_LEGACY);
+  free_on(held, WP_STREAM_LEGACY);
+  held = world_alloc(&world, 2 * MIB, WP_STREAM_LEGACY); /* a hit: nothing is recorded from here on */
+  free_on(more, WP_STREAM_LEGACY);
+  fake_forget();
   void *ptr = world_alloc(&world, MIB, world.t);
   cr_assert_eq(world_stats(&world).steals, 0, "the last free is not recorded");
+  cr_assert(!fake_named(WP_STREAM_LEGACY), "%s", fake_log(false));
   fake_forget();
-  free_on(ptrs[1], world.s);
+  free_on(held, WP_STREAM_LEGACY);
   cr_assert_eq(fake_count("event_record"), 1);
   void *other = world_alloc(&world, 2 * MIB, world.t);
   cr_assert_eq(world_stats(&world).steals, 1);
@@ -103,10 +139,19 @@ WORLD_TEST(lanes_checked, a_block_without_uses_is_warm_at_once, start_checked) {
 WORLD_TEST(lanes_checked, a_steal_allocates_nothing, start_checked) {
   warm_up(2 * MIB, world.s);
   void *ptr = world_alloc(&world, 512, world.t);
-  cr_assert_str_eq(fake_steps(), "event_synchronize event_create event_record:home event_wait:t");
+  cr_assert_str_eq(fake_steps(), "event_synchronize"); /* what has been used came after home already */
   cr_assert_eq(world_stats(&world).steals, 1);
   cr_assert_eq(fake_reserved(0), 2 * MIB);
   check_sums();
+  free_on(ptr, world.t);
+}
+
+WORLD_TEST(lanes_checked, a_steal_of_what_nobody_has_used_comes_after_home, start_checked) {
+  expect(WP_OK, wp_prime(world.delegate, 2 * MIB, world.s));
+  fake_forget();
+  void *ptr = world_alloc(&world, 512, world.t);
+  cr_assert_str_eq(fake_steps(), "event_record:home event_wait:t");
+  cr_assert_eq(world_stats(&world).steals, 1);
   free_on(ptr, world.t);
 }
 

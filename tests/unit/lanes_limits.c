@@ -242,12 +242,76 @@ static void fill_device(bool busy) {
   pair(2 * MIB, world.s);
 }
 
-WORLD_TEST(lanes_limits, an_allocation_reclaims_other_lanes_when_the_device_is_full, start_checked) {
+WORLD_TEST(lanes_limits, other_lanes_give_way_to_an_allocation_that_none_of_their_segments_serves, start_checked) {
   fill_device(false);
   void *ptr = world_alloc(&world, 4 * MIB, world.t);
   cr_assert_eq(fake_waits(), 0);
+  cr_assert_eq(world_stats(&world).oom_retries, 0);
+  cr_assert_eq(world_stats(&world).reserved_peak, 4 * MIB);
+  check_sums();
+  free_on(ptr, world.t);
+}
+
+WORLD_TEST(lanes_limits, no_more_gives_way_than_is_needed, start_checked) {
+  void *ptrs[4];
+  for (int i = 0; i < 4; i++) ptrs[i] = world_alloc(&world, 2 * MIB, world.s);
+  for (int i = 0; i < 4; i++) free_on(ptrs[i], world.s);
+  void *ptr = world_alloc(&world, 4 * MIB, world.t);
+  cr_assert_eq(world_stats(&world).cached_bytes, 4 * MIB);
+  free_on(ptr, world.t);
+}
+
+WORLD_TEST(lanes_limits, nothing_gives_way_to_priming, start_checked) {
+  pair(2 * MIB, world.s);
+  expect(WP_OK, wp_prime(world.delegate, 4 * MIB, world.t));
+  cr_assert_eq(world_stats(&world).cached_bytes, 6 * MIB);
+}
+
+/* A look at other lanes has its bounds; beyond those, exhaustion sees to it. */
+WORLD_TEST(lanes_limits, an_allocation_reclaims_other_lanes_when_the_device_is_full, start_checked) {
+  enum { STREAMS = 24 };
+  void *ptrs[STREAMS];
+  wp_stream streams[STREAMS];
+  fake.device_memory = STREAMS * 2 * MIB;
+  for (int i = 0; i < STREAMS; i++) streams[i] = fake_stream(0);
+  for (int i = 0; i < STREAMS; i++) ptrs[i] = world_alloc(&world, 2 * MIB, streams[i]);
+  for (int i = 0; i < STREAMS; i++) free_on(ptrs[i], streams[i]);
+  void *ptr = world_alloc(&world, STREAMS * 2 * MIB, world.t);
+  cr_assert_eq(fake_waits(), 0);
   cr_assert_eq(world_stats(&world).oom_retries, 1);
   free_on(ptr, world.t);
+}
+
+/* -- growth -- */
+
+static uint64_t grown_by(size_t bytes) {
+  uint64_t before = world_stats(&world).reserved_bytes;
+  void *ptr = world_alloc(&world, bytes, world.t);
+  uint64_t grown = world_stats(&world).reserved_bytes - before;
+  free_on(ptr, world.t);
+  return grown;
+}
+
+WORLD_TEST(lanes_limits, a_large_lane_grows_in_larger_steps, start_checked) {
+  static const struct {
+    size_t held, asked, grown;
+  } rows[] = {{16, 1, 2}, {34, 1, 4}, {34, 5, 8}, {68, 1, 8}, {136, 3, 16}, {272, 1, 32}, {704, 1, 32}, {304, 33, 64}};
+  fake.device_memory = 4096 * MIB;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    void *held = world_alloc(&world, rows[i].held * MIB, world.t);
+    cr_assert_eq(grown_by(rows[i].asked * MIB), rows[i].grown * MIB, "%zu MiB are held", rows[i].held);
+    free_on(held, world.t);
+    expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  }
+}
+
+WORLD_TEST(lanes_limits, a_large_lane_gets_what_it_asks_for_where_there_is_no_more, start_checked) {
+  fake.device_memory = 130 * MIB;
+  void *held = world_alloc(&world, 128 * MIB, world.t);
+  cr_assert_eq(grown_by(MIB), 2 * MIB);
+  cr_assert_eq(world_stats(&world).oom_retries, 0);
+  cr_assert_eq(world.log_lines, 0);
+  free_on(held, world.t);
 }
 
 WORLD_TEST(lanes_limits, an_allocation_waits_for_other_lanes_when_the_device_is_full, start_checked) {

@@ -146,7 +146,7 @@ WORLD_TEST(lanes_releases, of_such_a_block_that_the_driver_refuses_come_later, s
 /* Neither can it be ordered before its new stream, nor does the driver take it just now. */
 WORLD_TEST(lanes_releases, find_a_segment_that_could_not_be_taken_over, start_checked) {
   void *out = NULL;
-  warm_up(2 * MIB, world.s);
+  expect(WP_OK, wp_prime(world.delegate, 2 * MIB, world.s));
   fake_fail("event_wait", 1, WP_ERROR_DRIVER);
   fake.captures_forbid = true;
   expect(WP_ERROR_DRIVER, wp_alloc(world.delegate, MIB, world.t, &out));
