@@ -9,13 +9,17 @@
 #include "runtime.h"
 
 /* Set before the first runtime is made. */
-static struct { bool steal_unfinished, own_streams_shared, retire_forgets, merge_loses, split_overlaps; } broken;
+static struct {
+  bool steal_unfinished, nothing_gives_way, own_streams_shared, retire_forgets, merge_loses, split_overlaps;
+} broken;
 
 /* The names are the linker's. */
 wp__block *__real_wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
 wp__block *__wrap_wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes);
 wp__block *__real_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
 wp__block *__wrap_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
+uint64_t __real_wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes);
+uint64_t __wrap_wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes);
 wp__thread_token *__real_wp__thread_self(void);
 wp__thread_token *__wrap_wp__thread_self(void);
 wp_status __real_wp__stream_record(wp__device *device, wp__stream *stream);
@@ -42,6 +46,12 @@ wp__block *__wrap_wp__lane_take(wp__lane *lane, uint64_t observed, size_t least,
     observed = UINT64_MAX;
   }
   return __real_wp__lane_take(lane, observed, least, most);
+}
+
+/* -- what is idle elsewhere and too small stays there -- */
+
+uint64_t __wrap_wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes) {
+  return broken.nothing_gives_way ? 0 : __real_wp__lanes_give_way(device, stream, bytes);
 }
 
 /* -- every thread is the first one that asked -- */
@@ -91,6 +101,7 @@ wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare
     broken.what = true;                                                                                                \
   }
 BREAK(steal_unfinished)
+BREAK(nothing_gives_way)
 BREAK(own_streams_shared)
 BREAK(retire_forgets)
 BREAK(merge_loses)

@@ -189,6 +189,7 @@ static const struct {
     {"capture-unseen", stream_capturing_never_capturing},
     {"lane-by-handle", stream_identity_handle_as_identity},
     {"steal-unfinished", mutant_steal_unfinished},
+    {"nothing-gives-way", mutant_nothing_gives_way},
     {"own-streams-shared", mutant_own_streams_shared},
     {"retire-forgets", mutant_retire_forgets},
     {"merge-loses-bytes", mutant_merge_loses},

@@ -18,6 +18,7 @@ void mutant_gives_nothing_back(wp_backend *backend);
 
 /* These replace none. */
 void mutant_steal_unfinished(wp_backend *backend);
+void mutant_nothing_gives_way(wp_backend *backend);
 void mutant_own_streams_shared(wp_backend *backend);
 void mutant_retire_forgets(wp_backend *backend);
 void mutant_merge_loses(wp_backend *backend);
