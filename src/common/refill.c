@@ -16,6 +16,7 @@ struct request {
   bool missed, grew;     /* the list was empty; the heap could not help either: each once at least */
   bool carved;           /* the block is out of the heap, and in no map */
   unsigned steals;
+  uint64_t returned;              /* bytes that the driver has got for this, and not been told to unmap */
   bool wants_record, wants_tally; /* what serve() lacked */
   wp__block *segment;             /* on its way into the lane, or NULL; all work on it has finished */
   wp__tally *tally;               /* a record to spare, or NULL */
@@ -100,13 +101,13 @@ static wp_status ask_lane(struct request *request) {
 
 /* Whole free segments are of no use to the request, or they would have served it: back they go, where their work has
  * finished. That some cannot go is no failure of the request's. */
-static uint64_t return_unfit(struct request *request) {
+static void return_unfit(struct request *request) {
   wp__device *device = request->device;
   wp__stream *stream = request->stream;
   uint64_t waited_ns = 0;
   if (wp__counter_get(&stream->freed) != wp__counter_get(&stream->recorded)) wp__stream_vouch(device, stream);
   if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
-  return wp__lane_give_way(device, stream, request->bytes, UINT64_MAX);
+  request->returned += wp__lane_give_way(device, stream, request->bytes, UINT64_MAX);
 }
 
 /* From another lane. */
@@ -143,6 +144,21 @@ static size_t generous(struct request *request) {
   return in_steps(request->bytes, UINT64_C(1) << wp__log2(share));
 }
 
+/* Lets the driver unmap what it got back and does not use. That it cannot is no failure of the request's. */
+static void flush(struct request *request) {
+  if (request->returned > 0 && wp__segments_flush(request->device) != WP_OK) (void)wp__fault_absorb();
+  request->returned = 0;
+}
+
+/* What was returned is still mapped, so that the driver may use it for this; where that does not help, it must go. */
+static wp_status ask_driver(struct request *request, size_t bytes, void **out) {
+  wp_status status = wp__segment_obtain(request->device, request->stream, bytes, out);
+  if (status != WP_ERROR_OUT_OF_MEMORY || request->returned == 0) return status;
+  (void)wp__fault_absorb();
+  flush(request);
+  return wp__segment_obtain(request->device, request->stream, bytes, out);
+}
+
 /* From the driver. */
 static wp_status obtain(struct request *request) {
   size_t least = in_steps(request->bytes, WP__SEGMENT_STEP), bytes = generous(request);
@@ -152,11 +168,11 @@ static wp_status obtain(struct request *request) {
   if (record == NULL) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory for a segment's record");
   }
-  wp_status status = wp__segment_obtain(request->device, request->stream, bytes, &address);
+  wp_status status = ask_driver(request, bytes, &address);
   if (status == WP_ERROR_OUT_OF_MEMORY && bytes > least) {
     (void)wp__fault_absorb();
     bytes = least;
-    status = wp__segment_obtain(request->device, request->stream, bytes, &address);
+    status = ask_driver(request, bytes, &address);
   }
   if (status != WP_OK) {
     wp__block_drop(blocks, record);
@@ -177,12 +193,19 @@ static wp_status grow(struct request *request) {
   wp__spin_lock(&lane->lock);
   lane->records = true;
   wp__spin_unlock(&lane->lock);
-  uint64_t returned = return_unfit(request);
+  return_unfit(request);
   wp_status status = is_prime ? WP_OK : steal(request);
   bool obtains = status == WP_OK && request->segment == NULL;
-  if (obtains && !is_prime) returned += wp__lanes_give_way(device, request->stream, request->bytes);
-  if (returned > 0 && wp__segments_flush(device) != WP_OK) (void)wp__fault_absorb();
-  return obtains ? obtain(request) : status;
+  if (obtains && !is_prime) request->returned += wp__lanes_give_way(device, request->stream, request->bytes);
+  if (obtains) status = obtain(request);
+  if (status == WP_OK) {
+    flush(request);
+  } else if (request->returned > 0) {
+    wp__fault_keep();
+    flush(request);
+    wp__fault_restore();
+  }
+  return status;
 }
 
 /* What waits for other streams may be free by now; a bounded number is looked at. */
