@@ -138,4 +138,5 @@ check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
 run_script scripts sh tests/tool/scripts.sh
 run_script replay sh tests/tool/replay.sh build/host
+run_script recorded sh tests/tool/recorded.sh build/host
 finish

@@ -139,10 +139,23 @@ WORLD_TEST(lanes_checked, a_miss_asks_in_a_scope, start_checked) {
 WORLD_TEST(lanes_checked, a_miss_returns_segments_that_are_too_small, start_checked) {
   warm_up(MIB, world.s);
   void *ptr = world_alloc(&world, 4 * MIB, world.s);
-  cr_assert_str_eq(fake_steps(), "event_synchronize memory_free:home stream_synchronize:home pool_trim "
-                                 "memory_alloc:home event_create event_record:home event_wait:s");
+  cr_assert_str_eq(fake_steps(), "event_synchronize memory_free:home memory_alloc:home event_create event_record:home "
+                                 "event_wait:s stream_synchronize:home pool_trim");
   cr_assert_eq(fake_reserved(0), 4 * MIB);
   check_sums();
+  free_on(ptr, world.s);
+}
+
+/* No more is given up for it than what is of no use to it. */
+WORLD_TEST(lanes_checked, a_miss_has_them_unmapped_first_where_the_driver_is_short, nothing_yet) {
+  fake.device_memory = 6 * MIB;
+  world_options.oom_policy = WP_OOM_FAIL;
+  start_checked();
+  warm_up(MIB, world.s);
+  void *ptr = world_alloc(&world, 6 * MIB, world.s);
+  cr_assert_str_eq(fake_steps(), "event_synchronize memory_free:home memory_alloc:home stream_synchronize:home "
+                                 "pool_trim memory_alloc:home event_create event_record:home event_wait:s");
+  cr_assert_eq(world_stats(&world).oom_retries, 0);
   free_on(ptr, world.s);
 }
 
@@ -150,8 +163,8 @@ WORLD_TEST(lanes_declared, a_miss_records_what_it_wants_to_return, start_declare
   warm_up(MIB, world.s);
   void *ptr = world_alloc(&world, 4 * MIB, world.s);
   cr_assert_str_eq(fake_steps(),
-                   "event_create event_record:s event_synchronize memory_free:home stream_synchronize:home pool_trim "
-                   "memory_alloc:home event_create event_record:home event_wait:s");
+                   "event_create event_record:s event_synchronize memory_free:home memory_alloc:home event_create "
+                   "event_record:home event_wait:s stream_synchronize:home pool_trim");
   free_on(ptr, world.s);
 }
 
@@ -172,8 +185,8 @@ WORLD_TEST(lanes_checked, a_miss_shows_the_driver_nothing_where_it_sees_frees_la
   start_checked();
   warm_up(MIB, world.s);
   void *ptr = world_alloc(&world, 4 * MIB, world.s);
-  cr_assert_str_eq(fake_steps(), "memory_free:home stream_synchronize:home pool_trim "
-                                 "memory_alloc:home event_create event_record:home event_wait:s");
+  cr_assert_str_eq(fake_steps(), "memory_free:home memory_alloc:home event_create event_record:home event_wait:s "
+                                 "stream_synchronize:home pool_trim");
   free_on(ptr, world.s);
 }
 
