@@ -250,7 +250,7 @@ run_sanitizer() {
 # Every case, its results in bench.json. Nothing is judged here: a case either comes to its end or not.
 run_bench() {
   status=0
-  limited 300 "build/$preset/tools/warmpool" bench all --rounds 20 --json >"$out/bench.json" 2>"$out/bench.log" || status=$?
+  limited 300 "build/$preset/tools/warmpool" bench all --rounds 20 --traces bench/traces --json >"$out/bench.json" 2>"$out/bench.log" || status=$?
   p=$(grep -c '^{"backend"' "$out/bench.json" || true) f=0
   [ "$status" -eq 0 ] && [ "$p" -gt 0 ] || f=1
   cat "$out/bench.log"
