@@ -32,6 +32,9 @@ struct wp__tally {
 
 #define WP__TALLY_BUCKETS 16u
 #define WP__LANE_SPARES 64u
+/* A lane merges its lists before it carves if more than this part of what it holds is listed, or nothing else is large
+ * enough: blocks that are merged fit better, listed ones are hits. */
+#define WP__LISTED_SHARE 32u
 #define WP__SEGMENT_STEP ((size_t)2 << 20)
 /* A lane that is large already grows in larger steps: powers of two up to this part of what it holds, and up to so many
  * bytes, which is what a driver's pool maps at once. */
@@ -44,6 +47,7 @@ typedef struct wp__lane {
                     looked for memory here; until something is served from a list */
   wp__tally *tallies[WP__TALLY_BUCKETS];
   uint64_t listed[WP__HEAP_WORDS]; /* lists that have had a block since the last merge */
+  uint64_t listed_bytes;           /* in all lists */
   wp__block *lists[WP__CLASSES];
   wp__heap heap;
   wp__range *spares; /* records that merges left over, for the next blocks to be carved */
@@ -97,7 +101,9 @@ static inline uint64_t wp__counts_live(const wp__counts *counts) { return counts
 
 static inline wp__block *wp__lane_pop(wp__lane *lane, unsigned class) {
   wp__block *block = lane->lists[class];
-  if (block != NULL) lane->lists[class] = block->queue;
+  if (block == NULL) return NULL;
+  lane->lists[class] = block->queue;
+  lane->listed_bytes -= block->range.bytes;
   return block;
 }
 
@@ -105,6 +111,7 @@ static inline void wp__lane_push(wp__lane *lane, wp__block *block) {
   block->queue = lane->lists[block->class];
   if (block->queue == NULL) lane->listed[block->class / 64] |= UINT64_C(1) << block->class % 64;
   lane->lists[block->class] = block;
+  lane->listed_bytes += block->range.bytes;
 }
 
 /* -- the heap -- */

@@ -25,13 +25,16 @@ struct request {
 
 /* -- from the lane itself -- */
 
-/* With the lane's lock. Pops; or merges the lists and carves. */
+/* With the lane's lock. Pops; or carves, where need be of the lists merged. */
 static wp__block *pop_or_carve(struct request *request) {
   wp__lane *lane = &request->stream->lane;
   wp__block *block = wp__lane_pop(lane, wp__class_below(request->bytes));
   request->carved = block == NULL;
   if (block != NULL) return block;
   request->missed = true;
+  bool merges = lane->listed_bytes > lane->held_bytes / WP__LISTED_SHARE;
+  if (!merges) block = wp__lane_carve(lane, request->bytes);
+  if (block != NULL) return block;
   wp__lane_merge(lane, &request->device->runtime->blocks);
   return wp__lane_carve(lane, request->bytes);
 }

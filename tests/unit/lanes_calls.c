@@ -66,6 +66,33 @@ WORLD_TEST(lanes_declared, freed_neighbours_serve_a_larger_request_without_a_cal
   free_on(whole, world.s);
 }
 
+/* One of another size, which a whole merge would lose. */
+WORLD_TEST(lanes_declared, a_miss_leaves_a_few_listed_blocks_where_they_are, start_declared) {
+  void *large = world_alloc(&world, 62 * MIB, world.s);
+  pair(MIB, world.s);
+  uint64_t hits = world_stats(&world).lane_hits;
+  pair(MIB / 2, world.s); /* carved */
+  cr_assert_eq(world_stats(&world).lane_hits, hits);
+  pair(MIB, world.s);
+  pair(MIB / 2, world.s);
+  cr_assert_eq(world_stats(&world).lane_hits, hits + 2);
+  free_on(large, world.s);
+}
+
+WORLD_TEST(lanes_declared, a_miss_merges_many_listed_blocks, start_declared) {
+  void *ptrs[3];
+  void *large = world_alloc(&world, 60 * MIB, world.s);
+  for (int i = 0; i < 3; i++) ptrs[i] = world_alloc(&world, MIB, world.s);
+  for (int i = 0; i < 3; i++) free_on(ptrs[i], world.s);
+  void *low = world_alloc(&world, MIB / 2, world.s); /* there is room behind the three as well */
+  cr_assert_eq(low, ptrs[0] < ptrs[2] ? ptrs[0] : ptrs[2]);
+  uint64_t hits = world_stats(&world).lane_hits;
+  pair(MIB, world.s);
+  cr_assert_eq(world_stats(&world).lane_hits, hits, "none is listed any more");
+  free_on(low, world.s);
+  free_on(large, world.s);
+}
+
 WORLD_TEST(lanes_checked, a_hit_asks_who_the_stream_is, start_checked) {
   warm_up(MIB, world.s);
   void *ptr = world_alloc(&world, MIB, world.s);
