@@ -15,7 +15,12 @@ static void hip_check(hipError_t error, const char *call) {
 static void describe_driver(char *driver, size_t capacity) {
   int version = 0;
   HIP(hipRuntimeGetVersion(&version));
+#ifdef __HIP_PLATFORM_NVIDIA__
+  (void)snprintf(driver, capacity, "HIP %d.%d on CUDA %d.%d", HIP_VERSION_MAJOR, HIP_VERSION_MINOR, version / 1000,
+                 version % 1000 / 10);
+#else
   (void)snprintf(driver, capacity, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+#endif
 }
 
 void vendor_describe(int device, char *name, size_t name_capacity, char *driver, size_t driver_capacity) {
@@ -25,16 +30,25 @@ void vendor_describe(int device, char *name, size_t name_capacity, char *driver,
   describe_driver(driver, driver_capacity);
 }
 
-/* hipLaunchHostFunc is not in every runtime. */
-static void sleep_for(hipStream_t stream, hipError_t status, void *argument) {
-  (void)stream, (void)status;
+static void sleep_for(void *argument) {
   long milliseconds = (long)(intptr_t)argument;
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   (void)nanosleep(&time, NULL);
 }
 
+#if HIP_VERSION < 50700000 /* 5.2.3 declares hipLaunchHostFunc and does not have it */
+static void call_back(hipStream_t stream, hipError_t status, void *argument) {
+  (void)stream, (void)status;
+  sleep_for(argument);
+}
+#endif
+
 void vendor_busy(wp_stream stream, unsigned milliseconds) {
-  HIP(hipStreamAddCallback(stream, sleep_for, (void *)(intptr_t)milliseconds, 0));
+#if HIP_VERSION < 50700000
+  HIP(hipStreamAddCallback(stream, call_back, (void *)(intptr_t)milliseconds, 0));
+#else
+  HIP(hipLaunchHostFunc(stream, sleep_for, (void *)(intptr_t)milliseconds));
+#endif
 }
 
 wp_pool vendor_default_pool(int device) {
@@ -52,9 +66,13 @@ struct vendor_graph {
 
 /* 5.2 captures no allocations. */
 bool vendor_has_graphs(void) {
+#ifdef __HIP_PLATFORM_NVIDIA__
+  return true;
+#else
   int version = 0;
   HIP(hipRuntimeGetVersion(&version));
   return version >= 50700000;
+#endif
 }
 
 vendor_graph *vendor_graph_create(size_t bytes) {

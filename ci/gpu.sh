@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Everything that can be tested on a machine with an NVIDIA GPU, a driver and a CUDA toolkit: facts, conformance (in lanes,
-# and in the driver's pool) and mutants on the cuda backend, the conformance suite under compute-sanitizer's memcheck, and
-# the benchmarks. Nothing is installed. Each part ends with "PART: N passed, N failed, N skipped", the script with their
-# sum. Results are left in a folder: Criterion's reports as JUnit (.xml) and JSON, logs, bench.json, and summary.json.
+# and in the driver's pool) and mutants on the cuda backend, or on the hip backend for NVIDIA, the conformance suite under
+# compute-sanitizer's memcheck, and the benchmarks. Nothing is installed. Each part ends with "PART: N passed, N failed,
+# N skipped", the script with their sum. Results are left in a folder: Criterion's reports as JUnit (.xml) and JSON, logs,
+# bench.json, and summary.json.
 set -eu
 start_folder=$PWD
 cd "$(dirname "$0")/.."
@@ -13,13 +14,17 @@ usage() {
   cat <<'END'
 usage: sh ci/gpu.sh [OPTION...]
   --criterion DIR   Criterion is in DIR/include and DIR/lib (default: $CRITERION_PREFIX, or what is installed)
-  --only PARTS      of facts,conformance,conformance-driver,mutants,sanitizer,bench (default: all, in this order)
+  --only PARTS      of facts,conformance,conformance-driver,mutants,sanitizer,bench (default: all, in this order) and,
+                    with a preset for HIP, bench-hip: an allocation and its free on the hip and on the cuda backend, by
+                    turns (by default the last part there)
   --no-sanitizer    all but the sanitizer
   --out DIR         where the results go (default: build/gpu-results)
   --parallel N      so many suites at once under the sanitizer (default: 4)
   --suites REGEX    only these under the sanitizer, as in 'uses|limits checked' (default: all)
   --seconds N       begin nothing after N seconds (default: 500); the sanitizer gets what is left of them
-  --preset NAME     what to build (default: cuda; cuda-sim tries this script without a GPU)
+  --preset NAME     what to build: cuda or hip-nvidia (default: cuda); cuda-sim and hip-nvidia-sim try this script
+                    without a GPU
+  --hip-headers DIR HIP 5.7's headers for NVIDIA are in DIR/include/hip (default: build/hip-headers/usr, fetched there)
 END
 }
 
@@ -31,13 +36,13 @@ absolute() {
 }
 
 command="sh ci/gpu.sh $*"
-criterion=${CRITERION_PREFIX:-} parts=facts,conformance,conformance-driver,mutants,sanitizer,bench out=$PWD/build/gpu-results seconds=500
-preset=cuda parallel=4 suites=.
+criterion=${CRITERION_PREFIX:-} parts='' sanitizer=,sanitizer out=$PWD/build/gpu-results seconds=500
+preset=cuda parallel=4 suites=. hip_root=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --no-sanitizer) parts=facts,conformance,conformance-driver,mutants,bench ;;
+  --no-sanitizer) sanitizer='' ;;
   --help) usage && exit ;;
-  --criterion | --only | --out | --parallel | --suites | --seconds | --preset)
+  --criterion | --only | --out | --parallel | --suites | --seconds | --preset | --hip-headers)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     case $1 in
     --criterion) criterion=$(absolute "$2") ;;
@@ -47,6 +52,7 @@ while [ $# -gt 0 ]; do
     --suites) suites=$2 ;;
     --seconds) seconds=$2 ;;
     --preset) preset=$2 ;;
+    --hip-headers) hip_root=$(absolute "$2") ;;
     esac
     shift
     ;;
@@ -54,12 +60,20 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+[ -n "$parts" ] || {
+  parts=facts,conformance,conformance-driver,mutants$sanitizer,bench
+  case $preset in hip-*) parts=$parts,bench-hip ;; esac
+}
 for part in $(say "$parts" | tr ',' ' '); do
-  case $part in
-  facts | conformance | conformance-driver | mutants | sanitizer | bench) ;;
+  case $part:$preset in
+  facts:* | conformance:* | conformance-driver:* | mutants:* | sanitizer:* | bench:* | bench-hip:hip-*) ;;
   *) usage >&2 && exit 2 ;;
   esac
 done
+case $preset in
+*-sim) has_device=no jobs=2 rounds=1 ;; # whose pool is slow when cold
+*) has_device=yes jobs=1 rounds=10 ;;
+esac
 
 # -- the machine --
 
@@ -92,8 +106,6 @@ bin=build/$preset/tests
 started=$(date +%s)
 left() { say $((seconds - $(date +%s) + started)); }
 needs_device='exhaustion|runtimes|limits|arguments|process|full_lanes'
-jobs=1
-[ "$preset" = cuda ] || jobs=2
 
 # limited SECONDS COMMAND...: so that nothing hangs for ever.
 limited() {
@@ -257,6 +269,28 @@ run_bench() {
   close_part bench "$p" "$f" 0
 }
 
+# What HIP's names cost: both backends by turns, each as often the first as the second. The medians of each one's medians
+# are in bench-hip.json; they are not judged either.
+run_bench_hip() {
+  rm -rf "$out/bench-hip"
+  mkdir -p "$out/bench-hip"
+  status=0 p=0 f=0
+  for turn in cuda-1 hip-1 hip-2 cuda-2 cuda-3 hip-3 hip-4 cuda-4 cuda-5 hip-5 hip-6 cuda-6; do
+    case $turn in
+    cuda-*) tool=build/$cuda_preset/tools/warmpool ;;
+    hip-*) tool=build/$preset/tools/warmpool ;;
+    esac
+    limited 60 "$tool" bench per-alloc --rounds "$rounds" --json >"$out/bench-hip/$turn.json" 2>"$out/bench-hip/$turn.log" || status=$?
+    cat "$out/bench-hip/$turn.log"
+    [ "$status" -eq 0 ] || { say "bench-hip: $turn: exit status $status" && break; }
+  done
+  awk -f ci/side-by-side.awk "$out"/bench-hip/*.json >"$out/bench-hip.json" || status=$?
+  sed -n -e '/"lanes/!d; s/[{}"]//g; p' "$out/bench-hip.json"
+  p=$(grep -c '"hip_to_cuda"' "$out/bench-hip.json" || true)
+  [ "$status" -eq 0 ] && [ "$p" -gt 0 ] || f=1
+  close_part bench-hip "$p" "$f" 0
+}
+
 # -- the summary --
 
 quoted() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
@@ -279,10 +313,20 @@ rm -rf "${out:?}/mutants" "${out:?}/sanitizer" "$out/summary.json"
 for tool in cmake ninja cc timeout; do
   have "$tool" || { say "gpu: $tool is missing" && exit 2; }
 done
-[ "$preset" != cuda ] || [ -n "$toolkit" ] || { say "gpu: there is no CUDA toolkit here" && exit 2; }
-[ "$preset" != cuda ] || has_gpu || { say "gpu: there is no NVIDIA GPU with a driver here" && exit 2; }
+[ "$preset" = cuda-sim ] || [ -n "$toolkit" ] || { say "gpu: there is no CUDA toolkit here" && exit 2; }
+[ "$has_device" = no ] || has_gpu || { say "gpu: there is no NVIDIA GPU with a driver here" && exit 2; }
+case $preset in
+hip-*)
+  [ -n "$hip_root" ] || hip_root=$(hip_headers) || {
+    say "gpu: HIP's headers for NVIDIA cannot be fetched (--hip-headers says where they are):"
+    tail -n 5 "$logs/fetch-hip-headers.log"
+    exit 2
+  }
+  ;;
+esac
 
 set -- --preset "$preset" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+if [ -n "$hip_root" ]; then set -- "$@" -DWARMPOOL_HIP_ROOT="$hip_root"; fi
 if [ -n "$toolkit" ]; then set -- "$@" -DCUDAToolkit_ROOT="$toolkit"; fi
 if [ -n "$criterion" ]; then
   LD_LIBRARY_PATH=$criterion/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -294,7 +338,15 @@ quiet build cmake --build "build/$preset" --target facts conformance mutants war
 backend=$(sed -n 's/^WARMPOOL_BACKEND:STRING=//p' "build/$preset/CMakeCache.txt")
 CUDA_DEVICE_MAX_CONNECTIONS=32
 export CUDA_DEVICE_MAX_CONNECTIONS
-[ "$preset" = cuda ] || export WARMPOOL_HOST_DEVICES=2
+[ "$has_device" = yes ] || export WARMPOOL_HOST_DEVICES=2
+case ,$parts, in
+*,bench-hip,*)
+  cuda_preset=cuda${preset#hip-nvidia}
+  quiet configure-cuda cmake --preset "$cuda_preset" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUDAToolkit_ROOT="$toolkit" \
+    -DWARMPOOL_TESTS=OFF
+  quiet build-cuda cmake --build "build/$cuda_preset" --target warmpool_tool
+  ;;
+esac
 
 for part in $(say "$parts" | tr ',' ' '); do
   say "gpu: $part"
@@ -306,6 +358,7 @@ for part in $(say "$parts" | tr ',' ' '); do
   mutants) run_mutants ;;
   sanitizer) run_sanitizer ;;
   bench) run_bench ;;
+  bench-hip) run_bench_hip ;;
   esac
 done
 read -r passed failed skipped <<END

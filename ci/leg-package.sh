@@ -113,6 +113,7 @@ check "pkg-config: C++ runs" runs "$work/pc-cxx"
 check "pkg-config: another version is refused" refuses pc --exists 'warmpool >= 99'
 
 check "CMake: an unknown CUDA runtime is refused" refuses cmake -G Ninja -S . -B "$work/unknown" -DWARMPOOL_CUDART=none
+check "CMake: an unknown HIP platform is refused" refuses cmake -G Ninja -S . -B "$work/unknown" -DWARMPOOL_HIP_PLATFORM=none
 if [ -n "$(cuda_toolkit)" ]; then
   check "cuda: is built and installed" cuda_installed
   check "cuda: CMake: find_package and build" with_cmake cuda-cmake -DCMAKE_PREFIX_PATH="$work/cuda" -DWANT=0.1

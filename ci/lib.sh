@@ -117,6 +117,13 @@ hip_root() {
   return 0
 }
 
+# hip_headers: the folder of HIP's headers for NVIDIA, in build/hip-headers, fetched where they are not there yet; false
+# where they cannot be had.
+hip_headers() {
+  sh ci/fetch-suite.sh trixie build/hip-headers libamdhip64-dev >"$logs/fetch-hip-headers.log" 2>&1 &&
+    say "$PWD/build/hip-headers/usr"
+}
+
 # What Criterion prints when a fixture fails, which it does not count as a failure (cmake/testing.cmake has the same).
 # shellcheck disable=SC2034 # read by who sources this
 fixture_failures='crashed during its setup or teardown|bytes did not go back|bytes were left live|bytes are pending in the end'

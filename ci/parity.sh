@@ -11,7 +11,7 @@ mkdir -p "$work"
 rename() {
   sed -E -e 's/cuda_runtime_api/hip\/hip_runtime_api/; s/CUDART_VERSION/HIP_VERSION/g' \
     -e 's/ErrorCudartUnloading/ErrorDeinitialized/g; s/ErrorMemoryAllocation/ErrorOutOfMemory/g' \
-    -e 's/cuda/hip/g; s/CUDA/HIP/g' -e '/#include "entry.h"/d; s/wp__hip_is_capturing\(/hipStreamIsCapturing(/' \
+    -e 's/cuda/hip/g; s/CUDA/HIP/g; s/(struct|enum) (hip[A-Z])/\2/g' -e '/#include "entry.h"/d; s/wp__hip_is_capturing\(/hipStreamIsCapturing(/' \
     -e 's/wp__hip_finish\(wp__hip_[a-z_]+\((.*)\), "(hip[A-Za-z]+)"\)/CALL(\2, \1)/' "$1"
 }
 

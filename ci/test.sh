@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . ci/lib.sh
-[ $# -gt 0 ] || set -- host cuda-sim mutants asan tsan coverage lint tool softhsa hip package
+[ $# -gt 0 ] || set -- host cuda-sim mutants asan tsan coverage lint tool softhsa hip hip-nvidia package
 mkdir -p "$logs"
 
 passed=0 failed=0 skipped=0 number=0 lines=

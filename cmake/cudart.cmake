@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CUDA runtime that the cuda backend is linked with, as WARMPOOL_DRIVER. C only: nothing here is compiled by nvcc.
+# The CUDA runtime that the cuda backend is linked with, and the hip backend for NVIDIA, as WARMPOOL_DRIVER. C only:
+# nothing here is compiled by nvcc.
 if(WARMPOOL_CUDART STREQUAL "toolkit")
   find_package(CUDAToolkit 11.8 REQUIRED)
   set(WARMPOOL_DRIVER CUDA::cudart)

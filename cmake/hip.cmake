@@ -4,6 +4,20 @@ set(hip_hints)
 if(WARMPOOL_HIP_ROOT)
   set(hip_hints HINTS ${WARMPOOL_HIP_ROOT} NO_DEFAULT_PATH)
 endif()
+
+# warmpool_hip_version(OUT): of the headers in WARMPOOL_HIP_INCLUDE_DIR, as "5.7".
+function(warmpool_hip_version out)
+  file(STRINGS ${WARMPOOL_HIP_INCLUDE_DIR}/hip/hip_version.h version REGEX "define HIP_VERSION_(MAJOR|MINOR)")
+  list(TRANSFORM version REPLACE "[^0-9]" "")
+  list(JOIN version "." version)
+  set(${out} ${version} PARENT_SCOPE)
+endfunction()
+
+if(WARMPOOL_HIP_PLATFORM STREQUAL "nvidia")
+  include(${CMAKE_CURRENT_LIST_DIR}/hip_nvidia.cmake)
+  return()
+endif()
+
 find_path(WARMPOOL_HIP_INCLUDE_DIR hip/hip_runtime_api.h ${hip_hints} PATH_SUFFIXES include)
 find_library(WARMPOOL_HIP_LIBRARY amdhip64 ${hip_hints} PATH_SUFFIXES lib lib/${CMAKE_LIBRARY_ARCHITECTURE})
 mark_as_advanced(WARMPOOL_HIP_INCLUDE_DIR WARMPOOL_HIP_LIBRARY)
@@ -11,9 +25,7 @@ if(NOT WARMPOOL_HIP_INCLUDE_DIR OR NOT WARMPOOL_HIP_LIBRARY)
   message(FATAL_ERROR "The hip backend needs AMD's runtime (Debian: libamdhip64-dev); WARMPOOL_HIP_ROOT says where it is")
 endif()
 
-file(STRINGS ${WARMPOOL_HIP_INCLUDE_DIR}/hip/hip_version.h hip_version REGEX "define HIP_VERSION_(MAJOR|MINOR)")
-list(TRANSFORM hip_version REPLACE "[^0-9]" "")
-list(JOIN hip_version "." hip_version)
+warmpool_hip_version(hip_version)
 message(STATUS "HIP ${hip_version}: ${WARMPOOL_HIP_LIBRARY}")
 add_library(warmpool::hip UNKNOWN IMPORTED)
 set_target_properties(warmpool::hip PROPERTIES IMPORTED_LOCATION ${WARMPOOL_HIP_LIBRARY}

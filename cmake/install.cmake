@@ -24,7 +24,7 @@ file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INST
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 set(pc_driver_libs)
-if(WARMPOOL_BACKEND STREQUAL "cuda")
+if(WARMPOOL_ON_CUDA)
   set(pc_driver_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart")
 elseif(WARMPOOL_BACKEND STREQUAL "hip")
   cmake_path(GET WARMPOOL_HIP_LIBRARY PARENT_PATH hip_library_dir)

@@ -9,17 +9,29 @@ if(NOT WARMPOOL_BACKEND IN_LIST WARMPOOL_BACKENDS)
   message(FATAL_ERROR "WARMPOOL_BACKEND is \"${WARMPOOL_BACKEND}\"; this version of warmpool has: ${choice}")
 endif()
 
-# The cuda backend's runtime: NVIDIA's own, or the stand-in of tests/cudart_sim, which needs no GPU and is for tests only.
-set(WARMPOOL_CUDART toolkit CACHE STRING "What the cuda backend is linked with: toolkit or sim")
+# The hip backend's GPUs: AMD's, or NVIDIA's, where the CUDA runtime is below HIP's names.
+set(WARMPOOL_HIP_PLATFORM amd CACHE STRING "Whose GPUs the hip backend is for: amd or nvidia")
+set_property(CACHE WARMPOOL_HIP_PLATFORM PROPERTY STRINGS amd nvidia)
+if(NOT WARMPOOL_HIP_PLATFORM MATCHES "^(amd|nvidia)$")
+  message(FATAL_ERROR "WARMPOOL_HIP_PLATFORM is \"${WARMPOOL_HIP_PLATFORM}\"; it can be: amd, nvidia")
+endif()
+set(WARMPOOL_ON_CUDA OFF) # whether the CUDA runtime is below
+if(WARMPOOL_BACKEND STREQUAL "cuda" OR (WARMPOOL_BACKEND STREQUAL "hip" AND WARMPOOL_HIP_PLATFORM STREQUAL "nvidia"))
+  set(WARMPOOL_ON_CUDA ON)
+endif()
+
+# That runtime: NVIDIA's own, or the stand-in of tests/cudart_sim, which needs no GPU and is for tests only.
+set(WARMPOOL_CUDART toolkit CACHE STRING "What is linked where the CUDA runtime is below: toolkit or sim")
 set_property(CACHE WARMPOOL_CUDART PROPERTY STRINGS toolkit sim)
 if(NOT WARMPOOL_CUDART MATCHES "^(toolkit|sim)$")
   message(FATAL_ERROR "WARMPOOL_CUDART is \"${WARMPOOL_CUDART}\"; it can be: toolkit, sim")
 endif()
-# The hip backend's runtime, AMD's own: on a GPU, or on the stand-in for the library below it, which tests use.
+# The hip backend's runtime. AMD's own runs on a GPU, or on the stand-in for the library below it, which tests use. For
+# NVIDIA there are headers only.
 set(WARMPOOL_HIP_ROOT "" CACHE PATH "Where HIP is: the folder of its include and lib; empty: where the system has it")
 # Devices that are only memory: tests can run beside one another.
 set(WARMPOOL_SIMULATED ON)
-if(WARMPOOL_BACKEND STREQUAL "cuda" AND WARMPOOL_CUDART STREQUAL "toolkit")
+if(WARMPOOL_ON_CUDA AND WARMPOOL_CUDART STREQUAL "toolkit")
   set(WARMPOOL_SIMULATED OFF)
 endif()
 

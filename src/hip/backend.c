@@ -7,8 +7,10 @@
 
 #include "call.h"
 
-/* H20: 5.2.3 does not know the handle 1. */
-static hipStream_t native(wp_stream stream) { return stream == (wp_stream)1 ? NULL : (hipStream_t)stream; }
+/* H20: AMD's 5.2.3 does not know the handle 1. */
+static hipStream_t native(wp_stream stream) {
+  return WP__HIP_ON_AMD && stream == (wp_stream)1 ? NULL : (hipStream_t)stream;
+}
 
 /* -- devices -- */
 
@@ -59,7 +61,7 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
 
 static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
-  enum hipStreamCaptureStatus found = hipStreamCaptureStatusNone;
+  hipStreamCaptureStatus found = hipStreamCaptureStatusNone;
   hipError_t error = hipStreamIsCapturing(native(stream), &found);
   if (error == hipErrorStreamCaptureImplicit) {
     (void)hipGetLastError(); /* an answer, not a failure */
@@ -73,7 +75,7 @@ static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state
 
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   (void)self;
-#if HIP_VERSION >= 70100000 /* H16 */
+#if WP__HIP_HAS_STREAM_IDS /* H16 */
   unsigned long long identity = 0;
   wp_status status = CALL(hipStreamGetId, stream, &identity);
   if (status == WP_OK) *out = identity;
@@ -87,7 +89,7 @@ static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
 
 static wp_status stream_device(void *self, wp_stream stream, int *out) {
   (void)self;
-#if HIP_VERSION >= 60000000 /* H16 */
+#if WP__HIP_HAS_STREAM_DEVICES /* H16 */
   return CALL(hipStreamGetDevice, stream, out);
 #else
   (void)stream;
@@ -143,14 +145,14 @@ static wp_status pool_usage(void *self, wp_pool pool, wp_pool_usage *out);
 
 static wp_status pool_destroy(void *self, wp_pool pool) {
   wp_pool_usage usage = {0, 0};
-  /* H9: a block that outlives its pool deadlocks 5.2.3 when it is freed. Such a pool stays, and keeps nothing. */
-  wp_status status = pool_usage(self, pool, &usage);
+  /* H9: a block that outlives its pool deadlocks AMD's 5.2.3 when it is freed. Such a pool stays, and keeps nothing. */
+  wp_status status = WP__HIP_ON_AMD ? pool_usage(self, pool, &usage) : WP_OK;
   if (status == WP_OK && usage.used > 0) return pool_set_threshold(self, pool, 0);
   return CALL(hipMemPoolDestroy, pool); /* H11: once */
 }
 
 static wp_status set_up_pool(hipMemPool_t pool, int device) {
-  struct hipMemAccessDesc access;
+  hipMemAccessDesc access;
   int no = 0;
   (void)memset(&access, 0, sizeof access);
   access.location.type = hipMemLocationTypeDevice;
@@ -163,7 +165,7 @@ static wp_status set_up_pool(hipMemPool_t pool, int device) {
 }
 
 static wp_status pool_create(void *self, wp_pool *out) {
-  struct hipMemPoolProps properties;
+  hipMemPoolProps properties;
   hipMemPool_t pool;
   int device;
   wp_status status = CALL(hipGetDevice, &device);
@@ -227,7 +229,7 @@ static wp_status memory_alloc(void *self, wp_pool pool, size_t bytes, wp_stream 
   return status;
 }
 
-/* H10: from 6.2 on, a free on the legacy stream crashes while a blocking stream captures. */
+/* H10: from AMD's 6.2 on, a free on the legacy stream crashes while a blocking stream captures. */
 static wp_status legacy_can_free(void *self) {
   wp_capture_state state;
   wp_status status = stream_capturing(self, WP_STREAM_LEGACY, &state);
@@ -236,7 +238,7 @@ static wp_status legacy_can_free(void *self) {
 }
 
 static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
-  wp_status status = native(stream) == NULL ? legacy_can_free(self) : WP_OK;
+  wp_status status = WP__HIP_ON_AMD && native(stream) == NULL ? legacy_can_free(self) : WP_OK;
   if (status != WP_OK || ptr == NULL) return status; /* H8: up to 6.4 NULL is an invalid value */
   hipError_t error = hipFreeAsync(ptr, native(stream));
   status = wp__hip_finish(error, "hipFreeAsync");
@@ -247,7 +249,7 @@ static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
 
 static wp_status graph_trim(void *self, int device) {
   (void)self;
-#if HIP_VERSION >= 50700000 /* H14 */
+#if WP__HIP_HAS_GRAPH_MEMORY /* H14 */
   return CALL(hipDeviceGraphMemTrim, device);
 #else /* H14 */
   (void)device;
@@ -257,7 +259,7 @@ static wp_status graph_trim(void *self, int device) {
 
 static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
   (void)self;
-#if HIP_VERSION >= 50700000 /* H14 */
+#if WP__HIP_HAS_GRAPH_MEMORY /* H14 */
   wp_graph_usage usage = {0, 0};
   wp_status status = CALL(hipDeviceGetGraphMemAttribute, device, hipGraphMemAttrReservedMemCurrent, &usage.reserved);
   if (status == WP_OK) {
@@ -274,7 +276,7 @@ static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
 
 /* -- capture mode -- */
 
-static wp_status exchange_mode(enum hipStreamCaptureMode mode, int *previous) {
+static wp_status exchange_mode(hipStreamCaptureMode mode, int *previous) {
   wp_status status = CALL(hipThreadExchangeStreamCaptureMode, &mode);
   if (status == WP_OK) *previous = (int)mode;
   return status;
@@ -288,7 +290,7 @@ static wp_status capture_relax(void *self, int *previous) {
 static wp_status capture_restore(void *self, int previous) {
   (void)self;
   int relaxed;
-  return exchange_mode((enum hipStreamCaptureMode)previous, &relaxed);
+  return exchange_mode((hipStreamCaptureMode)previous, &relaxed);
 }
 
 /* -- capabilities: what works is found out by doing it -- */
@@ -313,20 +315,18 @@ no_pool:
 static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   wp_graph_usage usage;
   uint32_t found = 0;
-  int version; /* H9 */
+  int version; /* H9, H24 */
   wp_status status = try_pool(self);
   if (status != WP_OK && status != WP_ERROR_NOT_SUPPORTED) return status;
   if (status == WP_OK) found |= WP_CAP_POOLS; /* H14: the attribute says no up to 6.1 */
   if (graph_usage(self, device, &usage) == WP_OK) found |= WP_CAP_GRAPH_MEMORY;
-  /* H8: freeing twice crashes, so no WP_CAP_CHECKED_FREE. H7: no WP_CAP_ORDERED_FREE. H9: on 5.2.3, a freed block in
-   * any pool makes destroying any stream of the process run for ever; seen to be gone in 5.7.1. */
   status = CALL(hipRuntimeGetVersion, &version);
   if (status != WP_OK) return status;
-  if (version >= 50700000) found |= WP_CAP_KEEPS_FREED;
-#if HIP_VERSION >= 70100000 /* H16 */
+  found |= wp__hip_promises(version); /* H24 */
+#if WP__HIP_HAS_STREAM_IDS            /* H16 */
   found |= WP_CAP_STREAM_IDENTITY;
 #endif
-#if HIP_VERSION >= 60000000 /* H16 */
+#if WP__HIP_HAS_STREAM_DEVICES /* H16 */
   found |= WP_CAP_STREAM_DEVICE;
 #endif
   *out = found;

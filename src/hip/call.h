@@ -3,8 +3,7 @@
 #ifndef WARMPOOL_HIP_CALL_H
 #define WARMPOOL_HIP_CALL_H
 
-#include <hip/hip_runtime_api.h>
-
+#include "platform.h" /* H24: the runtime */
 #include "warmpool/backend.h"
 
 /* Calls `function` and turns its answer into a status. */

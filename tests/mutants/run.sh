@@ -17,7 +17,7 @@ mkdir -p "$folder"
 # is to run in both cachings, twice.
 rows() {
   sed -e 's/ *| */|/g' "$table" | awk -F '|' -v backend="$backend" '
-    /^#|^@|^$/ || NF != 6 || ($2 != "*" && $2 != backend) { next }
+    /^#|^@|^$/ || NF != 6 || ($2 != "*" && index("," $2 ",", "," backend ",") == 0) { next }
     $3 != "driver" { print $1 "|lanes|" $4 "|" $5 "|" $6 }
     $3 != "lanes" { print $1 "|driver|" $4 "|" $5 "|" $6 }'
 }

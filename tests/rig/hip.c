@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rig over AMD's HIP runtime: on a GPU, or on the stand-in of tests/softhsa. H9 and the like are the numbers of
- * facts in docs/facts.md. */
+/* The rig over HIP. AMD's runtime: on a GPU, or on the stand-in of tests/softhsa. CUDA's, on NVIDIA: on a GPU, or on
+ * the stand-in of tests/cudart_sim. H9 and the like are the numbers of facts in docs/facts.md. */
 #define _POSIX_C_SOURCE 200809L
 #include "rig.h"
 
@@ -11,6 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#ifdef __HIP_PLATFORM_NVIDIA__
+#include "hip_nvidia.h"
+#define ON_AMD false
+#else
+#define ON_AMD true
+#define HAS_STREAM_DEVICES (HIP_VERSION >= 60000000)
+#endif
 
 #define REQUIRE(call) require((call), #call)
 
@@ -30,8 +38,9 @@ static void *allocate(size_t bytes) {
 }
 
 /* Streams share a few queues, and one that is stalled holds up all others of its queue. A wait for a word shall be done
- * by the queue, not by a kernel. The runtime reads these at its first call. */
+ * by the queue, not by a kernel. The runtime reads these at its first call; CUDA's driver the first. */
 __attribute__((constructor)) static void set_up_runtime(void) {
+  (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   (void)setenv("GPU_MAX_HW_QUEUES", "32", 0);
   (void)setenv("GPU_STREAMOPS_CP_WAIT", "1", 0);
 }
@@ -61,8 +70,11 @@ void rig_device_set(int device) { REQUIRE(hipSetDevice(device)); }
 /* Makes the stream's device the current one; returns what was. */
 static int enter_device_of(hipStream_t stream) {
   int before = rig_device_current();
-#if HIP_VERSION >= 60000000
+#if HAS_STREAM_DEVICES
   if ((uintptr_t)stream <= 2) return before; /* it is that of the current device */
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  if (!ON_AMD) (void)hipStreamIsCapturing(stream, &status);
+  if (status != hipStreamCaptureStatusNone) return before; /* the question below would break the capture */
   int device;
   REQUIRE(hipStreamGetDevice(stream, &device));
   if (device != before) rig_device_set(device);
@@ -75,7 +87,7 @@ static int enter_device_of(hipStream_t stream) {
 /* -- holds: a queue waits for a word of its device's to reach a value. What another device has is not looked at -- */
 
 #define WORDS 256u
-#define DEVICES 8
+#define DEVICES 8 /* whose words are told apart */
 
 struct rig_hold {
   hipStream_t stream;
@@ -124,7 +136,7 @@ static void set_up_board(struct board *board) {
 
 rig_hold *rig_hold_stream(wp_stream stream) {
   rig_hold *hold = allocate(sizeof *hold);
-  int before = enter_device_of(stream), device = rig_device_current();
+  int before = enter_device_of(stream), device = ON_AMD ? rig_device_current() : 0; /* on NVIDIA words are for all */
   if (device >= DEVICES) die("rig_hold_stream", "too many devices");
   struct board *board = &boards[device];
   (void)pthread_mutex_lock(&lock);
@@ -174,16 +186,16 @@ static wp_stream create_stream(int device, unsigned flags) {
 
 wp_stream rig_stream_create(int device) { return create_stream(device, hipStreamNonBlocking); }
 wp_stream rig_stream_create_blocking(int device) { return create_stream(device, hipStreamDefault); }
-/* A thread of the runtime's marks what has finished: an event is seen to be complete a little later (H23). */
+/* A thread of AMD's runtime marks what has finished: an event is seen to be complete a little later (H23). */
 void rig_stream_synchronize(wp_stream stream) {
   const struct timespec pause = {0, 3000000};
   REQUIRE(hipStreamSynchronize(stream));
-  (void)nanosleep(&pause, NULL);
+  if (ON_AMD) (void)nanosleep(&pause, NULL);
 }
 
 void rig_stream_destroy(wp_stream stream) {
-  if (is_held(stream)) die("hipStreamDestroy", "would wait for ever: the stream is held (H16)");
-  if (runtime_version() >= 50700000) {
+  if (ON_AMD && is_held(stream)) die("hipStreamDestroy", "would wait for ever: the stream is held (H16)");
+  if (!ON_AMD || runtime_version() >= 50700000) {
     REQUIRE(hipStreamDestroy(stream));
   } else {
     rig_stream_synchronize(stream); /* H9: it would not return where some pool has a freed block. H16: it waits */
