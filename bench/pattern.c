@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "table.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -102,7 +103,7 @@ static void infer(struct pattern_writer *writer, unsigned streams) {
   for (unsigned i = 0; i < DELEGATES; i++) open_delegate(writer);
   while (more(writer)) {
     for (unsigned i = 0; i < DELEGATES; i++) {
-      const uint64_t sizes[] = {4 * KIB, 256 * KIB, MIB, (i + 1) * 640 * KIB};
+      const uint64_t sizes[] = {4 * KIB, 256 * KIB, MIB, (uint64_t)(i + 1) * 640 * KIB};
       for (size_t s = 0; s < BENCH_COUNT(sizes); s++) (void)allocate(writer, sizes[s], stream_of(i % streams));
       free_all(writer);
     }
@@ -206,8 +207,7 @@ const pattern_kind *pattern_find(const char *name) {
 }
 
 void pattern_write(const pattern_kind *pattern, FILE *file, uint64_t events, uint64_t seed) {
-  struct pattern_writer *writer = calloc(1, sizeof *writer);
-  if (writer == NULL) bench_fail("calloc", "out of host memory");
+  struct pattern_writer *writer = table_record(sizeof *writer);
   writer->file = file;
   writer->left = events;
   writer->state = seed;

@@ -269,18 +269,22 @@ run_bench() {
   close_part bench "$p" "$f" 0
 }
 
-# What HIP's names cost: both backends by turns, each as often the first as the second. The medians of each one's medians
-# are in bench-hip.json; they are not judged either.
+# What HIP's names cost: both backends by turns, each as often the first as the second, and all on one processor, for a
+# process on one that is far from the GPU takes half as long again. The medians of each one's medians are in
+# bench-hip.json; they are not judged either.
 run_bench_hip() {
   rm -rf "$out/bench-hip"
   mkdir -p "$out/bench-hip"
   status=0 p=0 f=0
+  processor=$(taskset -cp $$ 2>/dev/null | sed -n 's/.*[:,-][[:space:]]*\([0-9][0-9]*\)$/\1/p')
   for turn in cuda-1 hip-1 hip-2 cuda-2 cuda-3 hip-3 hip-4 cuda-4 cuda-5 hip-5 hip-6 cuda-6; do
     case $turn in
     cuda-*) tool=build/$cuda_preset/tools/warmpool ;;
     hip-*) tool=build/$preset/tools/warmpool ;;
     esac
-    limited 60 "$tool" bench per-alloc --rounds "$rounds" --json >"$out/bench-hip/$turn.json" 2>"$out/bench-hip/$turn.log" || status=$?
+    set -- "$tool" bench per-alloc --rounds "$rounds" --json
+    if [ -n "$processor" ]; then set -- taskset -c "$processor" "$@"; fi
+    limited 60 "$@" >"$out/bench-hip/$turn.json" 2>"$out/bench-hip/$turn.log" || status=$?
     cat "$out/bench-hip/$turn.log"
     [ "$status" -eq 0 ] || { say "bench-hip: $turn: exit status $status" && break; }
   done
