@@ -83,7 +83,8 @@ typedef struct bench_way {
   void (*heap_free)(void *);
 } bench_way;
 
-/* Opens a way on `backend`. False: it is not to be had here (only BENCH_MIMALLOC). The device is current after it. */
+/* Opens a way on `backend`. False: it is not to be had here (BENCH_MIMALLOC; a caching that the driver does not
+ * support). The device is current after it. */
 bool bench_open(bench_way *way, bench_mode mode, const wp_backend *backend, const bench_run *run);
 /* Gives everything back; with `report`, what the last close of the public API found. */
 void bench_close(bench_way *way, wp_release_report *report);
@@ -100,6 +101,8 @@ void bench_stream_destroy(wp_stream stream);
 /* The built-in backend with counters in front. They cost time: what is counted is not what is timed. */
 typedef struct bench_counts {
   uint64_t allocs, frees, calls; /* memory_alloc, memory_free, and all entries */
+  bool has_device;               /* somebody counts below the driver, too: a stand-in for the device */
+  uint64_t device_allocs, device_frees;
 } bench_counts;
 const wp_backend *bench_counting(void);
 bench_counts bench_counted(void);
@@ -121,9 +124,13 @@ typedef struct bench_result {
   double ns_median, ns_p99;             /* of one operation */
   uint64_t operations;                  /* that the two counts below are of */
   uint64_t driver_allocs, driver_frees; /* counted in a run of its own, or by the library */
-  bench_extra extra[8];                 /* what else the case has to say; ends with a NULL name */
+  bool has_device;                      /* these are known: what the driver asked of the device meanwhile */
+  uint64_t device_allocs, device_frees;
+  bench_extra extra[8]; /* what else the case has to say; ends with a NULL name */
 } bench_result;
 
+/* Fills in what was counted of `operations`. */
+void bench_tally(bench_result *result, uint64_t operations, const bench_counts *before, const bench_counts *after);
 /* Fills in samples, median and 99th percentile. */
 void bench_summarize(bench_result *result, bench_samples *samples);
 void bench_header(const bench_run *run, const char *command);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "bench.h"
+#include "vendor.h"
 
 static atomic_uint_least64_t allocs, frees, calls;
 static const wp_backend *inner;
@@ -65,5 +66,8 @@ const wp_backend *bench_counting(void) {
 }
 
 bench_counts bench_counted(void) {
-  return (bench_counts){atomic_load(&allocs), atomic_load(&frees), atomic_load(&calls)};
+  vendor_counts device = {0, 0};
+  bool has_device = vendor_device_counts(&device);
+  return (bench_counts){atomic_load(&allocs), atomic_load(&frees), atomic_load(&calls),
+                        has_device,           device.allocs,       device.frees};
 }

@@ -11,13 +11,13 @@ struct model {
   wp_delegate *delegates[DELEGATES]; /* all NULL in the raw modes */
 };
 
-static void open_model(struct model *model, bench_mode mode, const wp_backend *backend, const bench_run *run) {
+static bool open_model(struct model *model, bench_mode mode, const wp_backend *backend, const bench_run *run) {
   *model = (struct model){.delegates = {NULL}};
-  (void)bench_open(&model->way, mode, backend, run);
-  if (model->way.runtime == NULL) return;
-  for (int i = 0; i < DELEGATES; i++) {
+  if (!bench_open(&model->way, mode, backend, run)) return false;
+  for (int i = 0; i < DELEGATES && model->way.runtime != NULL; i++) {
     BENCH(wp_delegate_open(model->way.runtime, run->device, NULL, &model->delegates[i]));
   }
+  return true;
 }
 
 static void close_model(struct model *model) {
@@ -40,15 +40,14 @@ static double pass(const struct model *model, wp_stream stream) {
 
 static void count_passes(bench_run *run, bench_mode mode, wp_stream stream, bench_result *result) {
   struct model model;
-  open_model(&model, mode, bench_counting(), run);
+  if (!open_model(&model, mode, bench_counting(), run)) return;
   (void)pass(&model, stream);
   bench_counts before = bench_counted();
   (void)pass(&model, stream);
   bench_counts after = bench_counted();
   close_model(&model);
-  result->operations = 1;
-  result->driver_allocs = after.allocs - before.allocs;
-  result->driver_frees = after.frees - before.frees;
+  bench_tally(result, 1, &before, &after);
+  result->extra[1] = (bench_extra){"vendor_calls", (double)(after.calls - before.calls)};
 }
 
 static void run_delegates(bench_run *run) {
@@ -56,16 +55,20 @@ static void run_delegates(bench_run *run) {
                                      BENCH_LANES, BENCH_LANES_CHECKED};
   struct model models[BENCH_COUNT(modes)];
   bench_samples samples[BENCH_COUNT(modes)] = {{NULL, 0, 0}};
+  bool present[BENCH_COUNT(modes)];
   double first[BENCH_COUNT(modes)];
   wp_stream stream = bench_stream_create(run);
   uint64_t bytes = 0;
   for (int b = 0; b < BLOCKS; b++) bytes += sizes[b];
   for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
-    open_model(&models[i], modes[i], wp_backend_builtin(), run);
-    first[i] = pass(&models[i], stream);
+    present[i] = open_model(&models[i], modes[i], wp_backend_builtin(), run);
+  }
+  for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
+    if (present[i]) first[i] = pass(&models[i], stream);
   }
   for (unsigned round = 0; round < run->rounds; round++) {
     for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
+      if (!present[i]) continue;
       unsigned passes = modes[i] == BENCH_COLD ? COLD_PASSES_A_ROUND : PASSES_A_ROUND;
       (void)pass(&models[i], stream); /* pays for the turn before */
       for (unsigned p = 0; p < passes; p++) bench_add(&samples[i], pass(&models[i], stream));
@@ -75,6 +78,7 @@ static void run_delegates(bench_run *run) {
   for (size_t i = 0; i < BENCH_COUNT(modes); i++) {
     bench_result result = {.name = "delegates", .mode = bench_mode_name(modes[i]), .sync = true, .threads = 1};
     result.bytes = bytes;
+    if (!present[i]) continue;
     close_model(&models[i]);
     bench_summarize(&result, &samples[i]);
     count_passes(run, modes[i], stream, &result);

@@ -100,7 +100,7 @@ static void write_steady(struct pattern_writer *writer) {
 
 static void infer(struct pattern_writer *writer, unsigned streams) {
   enum { DELEGATES = 25 };
-  for (unsigned i = 0; i < DELEGATES; i++) open_delegate(writer);
+  while (writer->delegates < DELEGATES) open_delegate(writer);
   while (more(writer)) {
     for (unsigned i = 0; i < DELEGATES; i++) {
       const uint64_t sizes[] = {4 * KIB, 256 * KIB, MIB, (uint64_t)(i + 1) * 640 * KIB};
@@ -213,6 +213,7 @@ void pattern_write(const pattern_kind *pattern, FILE *file, uint64_t events, uin
   writer->state = seed;
   (void)draw(writer, 0, 2);
   (void)fprintf(file, "Thread,Time,Action,Pointer,Size,Stream,Device\n");
+  open_delegate(writer);
   pattern->write(writer);
   free_all(writer);
   for (unsigned i = 1; i <= writer->delegates; i++) line(writer, "close", 0, i, 0);

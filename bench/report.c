@@ -11,6 +11,15 @@
 #include "json.h"
 #include "vendor.h"
 
+void bench_tally(bench_result *result, uint64_t operations, const bench_counts *before, const bench_counts *after) {
+  result->operations = operations;
+  result->driver_allocs = after->allocs - before->allocs;
+  result->driver_frees = after->frees - before->frees;
+  result->has_device = after->has_device;
+  result->device_allocs = after->device_allocs - before->device_allocs;
+  result->device_frees = after->device_frees - before->device_frees;
+}
+
 void bench_summarize(bench_result *result, bench_samples *samples) {
   result->samples = samples->count;
   result->ns_median = bench_quantile(samples, 0.5);
@@ -89,6 +98,11 @@ void bench_title(const bench_run *run, const bench_case *bench) {
                "driver allocs + frees each");
 }
 
+/* Of what runs on a stand-in, whose times mean nothing, none. */
+static const char *time_of(const bench_result *result, double ns, char *text, size_t capacity) {
+  return result->has_device ? "-" : time_text(ns, text, capacity);
+}
+
 static void put_row(const bench_result *result) {
   char bytes[32], median[32], p99[32], driver[64] = "-";
   double each = result->operations > 0 ? 1 / (double)result->operations : 0;
@@ -97,14 +111,18 @@ static void put_row(const bench_result *result) {
                    (double)result->driver_frees * each);
   }
   (void)printf("  %-22s %9s %5s %8u %12s %12s  %s\n", result->mode, bytes_text(result->bytes, bytes, sizeof bytes),
-               result->sync ? "yes" : "no", result->threads, time_text(result->ns_median, median, sizeof median),
-               time_text(result->ns_p99, p99, sizeof p99), driver);
+               result->sync ? "yes" : "no", result->threads, time_of(result, result->ns_median, median, sizeof median),
+               time_of(result, result->ns_p99, p99, sizeof p99), driver);
+  if (result->has_device) {
+    (void)printf("  %-22s   device allocs + frees each: %.3g + %.3g\n", "", (double)result->device_allocs * each,
+                 (double)result->device_frees * each);
+  }
   for (size_t i = 0; i < BENCH_COUNT(result->extra) && result->extra[i].name != NULL; i++) {
     const bench_extra *extra = &result->extra[i];
     bool is_time = strncmp(extra->name, "ns_", 3) == 0 || strcmp(extra->name, "waited_ns") == 0;
     (void)printf("  %-22s   %s: ", "", extra->name);
     if (is_time) {
-      (void)printf("%s\n", time_text(extra->value, median, sizeof median));
+      (void)printf("%s\n", time_of(result, extra->value, median, sizeof median));
     } else {
       (void)printf("%.*g\n", extra->value < 1e3 ? 3 : 10, extra->value);
     }
@@ -128,6 +146,10 @@ static void put_json(const bench_run *run, const bench_result *result) {
   json_integer("operations", result->operations);
   json_integer("driver_allocs", result->driver_allocs);
   json_integer("driver_frees", result->driver_frees);
+  if (result->has_device) {
+    json_integer("device_allocs", result->device_allocs);
+    json_integer("device_frees", result->device_frees);
+  }
   for (size_t i = 0; i < BENCH_COUNT(result->extra) && result->extra[i].name != NULL; i++) {
     json_number(result->extra[i].name, result->extra[i].value);
   }

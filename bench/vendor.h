@@ -10,6 +10,13 @@
 
 void vendor_describe(int device, char *name, size_t name_capacity, char *driver, size_t driver_capacity);
 
+/* Device memory that was allocated and freed below the driver since the process began. False where nobody counts that:
+ * a stand-in does, on which times mean nothing, as the name of the driver says. */
+typedef struct vendor_counts {
+  uint64_t allocs, frees;
+} vendor_counts;
+bool vendor_device_counts(vendor_counts *out);
+
 /* Keeps the stream busy for about that long. Returns at once. */
 void vendor_busy(wp_stream stream, unsigned milliseconds);
 

@@ -1,15 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "vendor.h"
 
+#include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "../tests/softhsa/softhsa.h"
 
 #define HIP(call) hip_check((call), #call)
 
 static void hip_check(hipError_t error, const char *call) {
   if (error != hipSuccess) bench_fail(call, hipGetErrorString(error));
+}
+
+/* The stand-in for what is below the runtime, where that is what the program runs on. */
+static uint64_t (*find_count(void))(softhsa_counter counter) {
+  uint64_t (*count)(softhsa_counter counter);
+  *(void **)&count = dlsym(RTLD_DEFAULT, "softhsa_count");
+  return count;
+}
+
+bool vendor_device_counts(vendor_counts *out) {
+  uint64_t (*count)(softhsa_counter counter) = find_count();
+  if (count == NULL) return false;
+  *out = (vendor_counts){count(SOFTHSA_DEVICE_ALLOCATIONS), count(SOFTHSA_DEVICE_FREES)};
+  return true;
 }
 
 static void describe_driver(char *driver, size_t capacity) {
@@ -19,7 +36,8 @@ static void describe_driver(char *driver, size_t capacity) {
   (void)snprintf(driver, capacity, "HIP %d.%d on CUDA %d.%d", HIP_VERSION_MAJOR, HIP_VERSION_MINOR, version / 1000,
                  version % 1000 / 10);
 #else
-  (void)snprintf(driver, capacity, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+  (void)snprintf(driver, capacity, "HIP %d.%d.%d%s", version / 10000000, version / 100000 % 100, version % 100000,
+                 find_count() == NULL ? "" : " without a GPU: counts are the runtime's own, times mean nothing");
 #endif
 }
 

@@ -11,6 +11,11 @@ void vendor_describe(int device, char *name, size_t name_capacity, char *driver,
   (void)snprintf(driver, driver_capacity, "warmpool's host engine %s", wp_version());
 }
 
+bool vendor_device_counts(vendor_counts *out) {
+  (void)out;
+  return false;
+}
+
 static void sleep_for(void *argument) {
   long milliseconds = (long)(intptr_t)argument;
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};

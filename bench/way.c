@@ -34,11 +34,18 @@ wp_runtime_options bench_options(bench_mode mode) {
   return options;
 }
 
-static void open_runtime(bench_way *way, int device) {
+static bool open_runtime(bench_way *way, int device) {
   wp_runtime_options options = bench_options(way->mode);
   options.backend = way->backend;
   BENCH(wp_runtime_create(&options, &way->runtime));
-  BENCH(wp_delegate_open(way->runtime, device, NULL, &way->delegate));
+  wp_status status = wp_delegate_open(way->runtime, device, NULL, &way->delegate);
+  if (status != WP_ERROR_NOT_SUPPORTED) {
+    bench_check(status, "wp_delegate_open");
+    return true;
+  }
+  BENCH(wp_runtime_destroy(way->runtime));
+  way->runtime = NULL;
+  return false;
 }
 
 bool bench_open(bench_way *way, bench_mode mode, const wp_backend *backend, const bench_run *run) {
@@ -50,7 +57,7 @@ bool bench_open(bench_way *way, bench_mode mode, const wp_backend *backend, cons
   case BENCH_DELEGATE:
   case BENCH_DELEGATE_CHECKED:
   case BENCH_LANES:
-  case BENCH_LANES_CHECKED: open_runtime(way, run->device); return true;
+  case BENCH_LANES_CHECKED: return open_runtime(way, run->device);
   case BENCH_MALLOC: way->heap_alloc = malloc, way->heap_free = free; return true;
   case BENCH_MIMALLOC: return bench_find_mimalloc(&way->heap_alloc, &way->heap_free);
   }

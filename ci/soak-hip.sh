@@ -28,8 +28,8 @@ gaps() {
     $1 == "*" || index("," $1 ",", "," version ",") { printf "%s%s", (n++ ? "|" : ""), $2 }' ci/gaps-hip.txt
 }
 
-WARMPOOL_TEST_CACHING=driver SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1
-export WARMPOOL_TEST_CACHING SOFTHSA_GPUS GPU_MAX_HW_QUEUES GPU_STREAMOPS_CP_WAIT
+SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1
+export SOFTHSA_GPUS GPU_MAX_HW_QUEUES GPU_STREAMOPS_CP_WAIT
 filter="!($(gaps))"
 started=$(date +%s) run=0 hangs=0 failures=0
 : >"$log.log"

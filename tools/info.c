@@ -16,6 +16,7 @@ static const struct capability {
     {WP_CAP_KEEPS_FREED, "keeps_freed", "freed memory may stay in pools"},
     {WP_CAP_ORDERED_FREE, "ordered_free", "any stream may free"},
     {WP_CAP_CHECKED_FREE, "checked_free", "a wrong free is told"},
+    {WP_CAP_STREAMS_DRAIN, "streams_drain", "a stream's end waits"},
 };
 
 struct device {

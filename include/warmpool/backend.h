@@ -50,9 +50,12 @@ typedef void *wp_pool;
  *   STREAM_DEVICE    `stream_device`
  *   GRAPH_MEMORY     `graph_trim`, `graph_usage`: allocations captured into graphs have memory of theirs
  *   CHECKED_FREE     `memory_free` tells that an address is not live, and harms nothing thereby
- *   KEEPS_FREED      freed memory may stay in a pool; without it some drivers hang on what comes next
+ *   KEEPS_FREED      freed memory may stay in a pool. Without it some drivers hang on what comes next: only lanes are
+ *                    served there, which trim the pool as soon as they have freed something in it
  *   ORDERED_FREE     what was freed serves nobody else before the freeing stream is there, also where that is another
  *                    stream than the block was allocated on
+ *   STREAMS_DRAIN    a stream's end waits for its work, that of a thread's own default stream too; then nobody asks
+ *                    for events of a thread's stream that has ended, which some such drivers do not survive
  */
 #define WP_CAP_POOLS 1u
 #define WP_CAP_STREAM_IDENTITY 2u
@@ -61,6 +64,7 @@ typedef void *wp_pool;
 #define WP_CAP_CHECKED_FREE 16u
 #define WP_CAP_KEEPS_FREED 32u
 #define WP_CAP_ORDERED_FREE 64u
+#define WP_CAP_STREAMS_DRAIN 128u
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */

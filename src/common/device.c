@@ -107,7 +107,7 @@ static wp_status create_in_driver(wp__device *device) {
   if ((device->capabilities & WP_CAP_POOLS) == 0) {
     return wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "device %d has no memory pools", ordinal);
   }
-  if ((device->capabilities & WP_CAP_KEEPS_FREED) == 0) {
+  if (!device->lanes && (device->capabilities & WP_CAP_KEEPS_FREED) == 0) {
     return wp__refuse(WP_ERROR_NOT_SUPPORTED, ordinal, "the pools of device %d cannot keep freed memory", ordinal);
   }
   status = WP__CALL(runtime, ordinal, stream_create, &device->home);

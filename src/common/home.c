@@ -39,7 +39,7 @@ static wp_status finish_uses(wp__device *device, wp__block *block, wp_wait wait,
   while (block->uses != NULL) {
     wp_event event = block->uses->event;
     bool complete = false;
-    wp_status status = WP__CALL(device->runtime, device->ordinal, event_query, event, &complete);
+    wp_status status = wp__use_ask(device, block->uses, &complete);
     if (status != WP_OK) return status;
     if (!complete && wait == WP_NO_WAIT) return WP_PENDING;
     if (!complete) {

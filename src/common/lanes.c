@@ -57,16 +57,31 @@ static bool has_idle(wp__stream *stream, size_t bytes) {
   return has;
 }
 
+static bool is_outstanding(const wp__stream *stream) {
+  return wp__counter_get(&stream->observed) < wp__counter_get(&stream->recorded);
+}
+
+/* Records what was put off. A driver takes some microseconds to see that a record on an idle stream is complete; so
+ * long it is asked again, for a growth costs more. */
+static wp_status make_up(wp__device *device, wp__stream *stream, uint64_t *patience_ns) {
+  uint64_t waited_ns = 0, start = wp__clock_ns(), passed = 0;
+  wp_status status = wp__record_rest(device, stream);
+  while (status == WP_OK && is_outstanding(stream) && passed < *patience_ns) {
+    status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
+    passed = wp__clock_ns() - start;
+  }
+  *patience_ns -= passed < *patience_ns ? passed : *patience_ns;
+  return status;
+}
+
 /* Finds out what has finished. Where frees were not recorded, nothing that was is outstanding, and the stream is known
  * to exist, that is made up for; but not on the legacy stream, which would have others wait. */
-static void look(wp__device *device, wp__stream *stream) {
+static void look(wp__device *device, wp__stream *stream, uint64_t *patience_ns) {
   uint64_t waited_ns = 0;
   wp_status status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
-  bool is_outstanding = wp__counter_get(&stream->observed) < wp__counter_get(&stream->recorded);
   bool is_at_rest = wp__counter_get(&stream->observed) == wp__counter_get(&stream->freed);
-  if (status == WP_OK && !is_outstanding && !is_at_rest && stream->handle != WP_STREAM_LEGACY) {
-    status = wp__record_rest(device, stream);
-    if (status == WP_OK) status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
+  if (status == WP_OK && !is_outstanding(stream) && !is_at_rest && stream->handle != WP_STREAM_LEGACY) {
+    status = make_up(device, stream, patience_ns);
   }
   if (status != WP_OK) (void)wp__fault_absorb();
 }
@@ -76,7 +91,9 @@ struct walk {
   wp__device *device;
   wp__stream *own, *at;
   int lanes, looks; /* passed by, and looked into */
+  uint64_t patience_ns;
 };
+static const uint64_t patience_ns = 50000;
 
 /* The next one that has `bytes` idle, looked at; NULL: that is enough. */
 static wp__stream *walk_on(struct walk *walk, size_t bytes) {
@@ -87,14 +104,14 @@ static wp__stream *walk_on(struct walk *walk, size_t bytes) {
     if (walk->at == walk->own) return NULL;
     if (walk->at == NULL || !has_idle(walk->at, bytes)) continue;
     walk->looks++;
-    look(walk->device, walk->at);
+    look(walk->device, walk->at, &walk->patience_ns);
     return walk->at;
   }
   return NULL;
 }
 
 wp__block *wp__lanes_steal(wp__device *device, wp__stream *thief, size_t bytes) {
-  struct walk walk = {device, thief, thief, 0, 0};
+  struct walk walk = {device, thief, thief, 0, 0, patience_ns};
   wp__block *segment = NULL;
   wp__stream *stream;
   while (segment == NULL && (stream = walk_on(&walk, bytes)) != NULL) {
@@ -118,7 +135,7 @@ uint64_t wp__lane_give_way(wp__device *device, wp__stream *stream, size_t bytes,
 }
 
 uint64_t wp__lanes_give_way(wp__device *device, wp__stream *stream, size_t bytes) {
-  struct walk walk = {device, stream, stream, 0, 0};
+  struct walk walk = {device, stream, stream, 0, 0, patience_ns};
   uint64_t returned = 0;
   wp__stream *other;
   while (returned < bytes && (other = walk_on(&walk, WP__SEGMENT_STEP)) != NULL) {

@@ -46,12 +46,24 @@ static wp__stream *search(wp__device *device, const struct key *key) {
   return wp__streams_find(&device->streams, key->handle, key->identity);
 }
 
+static bool has_ended(const wp__thread_token *thread) {
+  return thread != NULL && atomic_load_explicit(&thread->ended, memory_order_acquire);
+}
+
 /* Whether the stream that the record stands for cannot be named any more, given that `key` has just been named. */
 static bool is_gone(wp__stream *stream, const struct key *key) {
-  wp__thread_token *thread = atomic_load(&stream->thread);
-  if (thread != NULL && atomic_load_explicit(&thread->ended, memory_order_acquire)) return true;
+  if (has_ended(atomic_load(&stream->thread))) return true;
   if (atomic_load(&stream->retired)) return true;
   return key->thread == NULL && wp__counter_get(&stream->identity) != key->identity;
+}
+
+bool wp__stream_has_drained(wp__device *device, wp__stream *stream, uint64_t epoch) {
+  if ((device->capabilities & WP_CAP_STREAMS_DRAIN) == 0 || !wp__stream_is_per_thread(stream)) return false;
+  wp__mutex_lock(&device->lock); /* or the record may come to serve another thread */
+  bool is_past = wp__counter_get(&stream->epoch) != epoch;
+  bool has = is_past ? stream->drained == epoch : has_ended(atomic_load(&stream->thread));
+  wp__mutex_unlock(&device->lock);
+  return has;
 }
 
 /* If the frees on a stream that is gone have finished, lets home vouch for them: a synchronisation of home then shows
@@ -63,8 +75,10 @@ static void hand_to_home(wp__device *device, wp__stream *stream) {
   bool complete = false;
   if (wp__counter_get(&stream->recorded) != wp__counter_get(&stream->freed)) return;
   if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return;
-  if (WP__VENDOR(runtime, event_query, event, &complete) == WP_OK && complete &&
-      (!wp__device_shows_frees(device) || WP__VENDOR(runtime, event_wait, device->home, event) == WP_OK)) {
+  if (wp__stream_has_drained(device, stream, wp__counter_get(&stream->epoch))) {
+    wp__counter_raise(&stream->observed, recorded);
+  } else if (WP__VENDOR(runtime, event_query, event, &complete) == WP_OK && complete &&
+             (!wp__device_shows_frees(device) || WP__VENDOR(runtime, event_wait, device->home, event) == WP_OK)) {
     if (wp__device_shows_frees(device)) wp__home_mark(device);
     wp__counter_raise(&stream->observed, recorded);
   }
@@ -93,6 +107,7 @@ static wp__stream *reusable(wp__device *device, const struct key *key) {
 
 /* Makes the record stand for another stream. */
 static void start_life(wp__stream *stream, const struct key *key) {
+  if (has_ended(atomic_load(&stream->thread))) stream->drained = wp__counter_get(&stream->epoch);
   if (key->thread != NULL) wp__thread_retain(key->thread);
   wp__thread_release(atomic_exchange(&stream->thread, key->thread));
   (void)wp__counter_add(&stream->epoch, 1);
@@ -322,8 +337,13 @@ static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event 
 wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
   wp_event event;
   uint64_t recorded;
+  wp_status status = WP_OK;
   if (!wp__stream_take_event(stream, wait, &event, &recorded)) return WP_OK;
-  wp_status status = observe_event(device, stream, event, recorded, wait, waited_ns);
+  if (wp__stream_has_drained(device, stream, wp__counter_get(&stream->epoch))) {
+    wp__counter_raise(&stream->observed, recorded);
+  } else {
+    status = observe_event(device, stream, event, recorded, wait, waited_ns);
+  }
   wp__stream_give_event(device, stream, event);
   return status;
 }

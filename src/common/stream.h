@@ -35,6 +35,7 @@ struct wp__stream {
   wp__counter epoch;                  /* grows each time the record serves another stream */
   atomic_bool retired;                /* will not be named again: by wp_stream_retire, or found replaced */
   _Atomic(wp__thread_token *) thread; /* of WP_STREAM_PER_THREAD; NULL for others */
+  uint64_t drained;                   /* the last epoch that its thread's end has ended; with the device's lock */
   wp__counter freed, recorded, observed;
   atomic_uint unrecorded; /* frees since the last record */
   atomic_uint recorders;  /* releases that may be recording on the stream right now */
@@ -107,6 +108,10 @@ static inline bool wp__stream_is_special(wp_stream handle) {
 wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what);
 
 bool wp__stream_is_per_thread(const wp__stream *stream);
+
+/* In the life that `epoch` names it was a thread's own, that thread has ended, and the driver has waited for its work.
+ */
+bool wp__stream_has_drained(wp__device *device, wp__stream *stream, uint64_t epoch);
 
 /* Sees to it that there is a spare event, before the driver is given a free that must be recorded. */
 wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);

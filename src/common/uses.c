@@ -16,6 +16,11 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
   return status;
 }
 
+wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete) {
+  *complete = use->stream != NULL && wp__stream_has_drained(device, use->stream, use->epoch);
+  return *complete ? WP_OK : WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
+}
+
 static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {
   wp__stream *stream;
   wp__use *use = wp__os_calloc(1, sizeof *use);
@@ -50,7 +55,7 @@ wp_status wp__uses_prune(wp__device *device, wp__block *block, wp__stream *strea
     wp__use *use = *link;
     bool complete = false;
     if (stream == NULL || !is_use_of(use, stream)) {
-      wp_status status = WP__CALL(device->runtime, device->ordinal, event_query, use->event, &complete);
+      wp_status status = wp__use_ask(device, use, &complete);
       if (status != WP_OK) return status;
       if (!complete) *waits = true;
     }

@@ -10,6 +10,9 @@
  * NULL where none could be made. */
 wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *stream, wp__use *use);
 
+/* Whether what the use stands for has finished. */
+wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete);
+
 /* Adds a use for each of the streams. On failure those added are dropped again. */
 wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 

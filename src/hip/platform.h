@@ -41,8 +41,11 @@ static inline uint32_t wp__hip_promises(int version) {
 #define WP__HIP_HAS_GRAPH_MEMORY (HIP_VERSION >= 50700000)   /* H14 */
 
 /* H8: freeing twice crashes, so no WP_CAP_CHECKED_FREE. H7: no WP_CAP_ORDERED_FREE. H9: on 5.2.3, a freed block in any
- * pool makes destroying any stream of the process run for ever; seen to be gone in 5.7.1. */
-static inline uint32_t wp__hip_promises(int version) { return version >= 50700000 ? WP_CAP_KEEPS_FREED : 0; }
+ * pool makes destroying any stream of the process run for ever; seen to be gone in 5.7.1. H16, H22:
+ * WP_CAP_STREAMS_DRAIN. */
+static inline uint32_t wp__hip_promises(int version) {
+  return WP_CAP_STREAMS_DRAIN | (version >= 50700000 ? WP_CAP_KEEPS_FREED : 0);
+}
 
 #endif
 

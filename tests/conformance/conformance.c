@@ -166,23 +166,47 @@ static wp_driver_stats ask_driver(int device) {
 uint64_t reserved(int device) { return ask_driver(device).pool_reserved; }
 uint64_t device_total(int device) { return ask_driver(device).device_total; }
 
-size_t granule(void) {
-  static size_t found;
-  if (found != 0) return found;
+/* What the driver maps for one byte. */
+static size_t measure_granule(void) {
   wp_runtime *tests = runtime;
   start(NULL);
   wp_delegate *delegate = open_on(0);
   wp_stream stream = rig_stream_create(0);
   void *memory = take(delegate, 1, stream);
-  found = (size_t)reserved(0);
+  size_t found = (size_t)reserved(0);
   give(memory, stream);
   (void)last_close(delegate, WP_OK);
   end_stream(0, stream);
   end();
   runtime = tests;
   cr_assert_neq(found, 0);
+  return found;
+}
+
+size_t granule(void) {
+  static size_t found;
+  if (found != 0) return found;
+  if (rig_shared_step() != 0)
+    return found = rig_shared_step() / 4 * 3; /* each block has a header, too */
+  found = measure_granule();
   if (found < MIB) found = MIB; /* enough to fill, and a multiple of what is mapped */
   return found;
+}
+
+uint64_t most_mapped(unsigned count) { return count * (rig_shared_step() == 0 ? granule() : 2 * rig_shared_step()); }
+
+void expect_granules(uint64_t bytes, unsigned count, const char *what, const char *file, int line) {
+  uint64_t least = count * granule(), most = most_mapped(count);
+  cr_expect(bytes >= least && bytes <= most, "%s:%d: %s: %llu bytes are mapped, not %llu to %llu", file, line, what,
+            (unsigned long long)bytes, (unsigned long long)least, (unsigned long long)most);
+}
+
+void expect_granules_on(int device, unsigned count, const char *file, int line) {
+  wp_driver_stats driver = ask_driver(device);
+  expect_granules(driver.pool_reserved, count, "the driver's pool", file, line);
+  if (rig_shared_step() == 0 || caching() == WP_CACHING_DRIVER) return;
+  cr_expect_eq(driver.pool_used, count * granule(), "%s:%d: %llu bytes are used, not %u granules", file, line,
+               (unsigned long long)driver.pool_used, count);
 }
 
 void tick_until_reserved(int device, uint64_t bytes) {

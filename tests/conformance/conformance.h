@@ -67,8 +67,19 @@ wp_stats stats_of(wp_delegate *delegate);
 uint64_t reserved(int device); /* by the driver's pool */
 wp_error_info last_error(void);
 
-/* Bytes that the driver maps at least, and 1 MiB or more: blocks of that size share no mapping. */
+/* Bytes that the driver maps at least, and 1 MiB or more: blocks of that size share no mapping. Where blocks share
+ * mappings whatever their size is, most of such a mapping. */
 size_t granule(void);
+/* The most that may be mapped for `count` granules, in blocks that are multiples of one: themselves where blocks share
+ * no mapping; otherwise each may begin in one mapping and end in the next. */
+uint64_t most_mapped(unsigned count);
+/* `bytes` are mapped for so many. */
+#define expect_mapped(bytes, count) expect_granules((bytes), (count), #bytes, __FILE__, __LINE__)
+void expect_granules(uint64_t bytes, unsigned count, const char *what, const char *file, int line);
+/* So it is with what is mapped on the device now. Where that leaves room and no other blocks are in the pool, as in
+ * lanes, the blocks are so large. */
+#define expect_reserved(device, count) expect_granules_on((device), (count), __FILE__, __LINE__)
+void expect_granules_on(int device, unsigned count, const char *file, int line);
 uint64_t device_total(int device);
 
 /* Calls wp_tick until the driver's pool has `bytes` reserved. */

@@ -64,7 +64,7 @@ static void expect_true_exhaustion(wp_delegate *delegate, wp_stream stream) {
   cr_expect_geq(info.cached_bytes, 0);
   cr_expect_leq(info.cached_bytes, info.reserved_bytes - info.live_bytes);
   cr_expect_eq(info.device_total, total);
-  cr_expect_lt(info.device_free, piece);
+  cr_expect_leq(info.device_free, piece); /* some drivers leave out what they use themselves */
 }
 
 BOTH_CONTRACTS(exhaustion, tells_its_figures_and_leaks_nothing) {

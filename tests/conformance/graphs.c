@@ -196,9 +196,8 @@ BOTH_CONTRACTS(graphs, survive_what_the_same_thread_does_elsewhere) {
 
 static atomic_bool captures_are_over;
 
-static void capture_or_disturb(unsigned index, void *argument) {
-  (void)argument;
-  wp_stream own = rig_stream_create(0);
+static void capture_or_disturb(unsigned index, void *streams) {
+  wp_stream own = ((wp_stream *)streams)[index];
   if (index == 0) {
     for (int i = 0; i < 50; i++) {
       rig_capture_begin(own, RIG_CAPTURE_GLOBAL);
@@ -218,14 +217,15 @@ static void capture_or_disturb(unsigned index, void *argument) {
       OK(wp_delegate_close(second, NULL));
     }
   }
-  end_stream(0, own);
 }
 
 /* warp#992 */
 BOTH_CONTRACTS(graphs, survive_what_other_threads_do) {
   set_up();
-  run_threads(3, capture_or_disturb, NULL);
+  wp_stream streams[3] = {rig_stream_create(0), rig_stream_create(0), rig_stream_create(0)};
+  run_threads(3, capture_or_disturb, streams);
   cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
+  for (unsigned i = 0; i < 3; i++) end_stream(0, streams[i]);
   tear_down();
 }
 

@@ -10,7 +10,7 @@ wp_runtime_options in_lanes(void);
 /* Starts with these, and opens a delegate on device 0. */
 wp_delegate *start_in_lanes(void);
 
-/* Bytes of a block that shares neither a mapping nor a segment: lanes grow in steps of 2 MiB. */
+/* Bytes of a block that shares neither a mapping nor a segment: lanes grow in steps of 2 to 32 MiB. */
 size_t whole(void);
 
 /* So many calls were made of the driver since `before`, and no more. */

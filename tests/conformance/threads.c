@@ -23,7 +23,7 @@ BOTH_CONTRACTS(threads, share_the_legacy_stream_by_either_handle) {
   give(memory, WP_STREAM_LEGACY);
   cr_expect_eq(stats(0).parked_bytes, 0, "the stream was taken for two, and one waits for the other");
   memory = take(delegate, granule(), WP_STREAM_LEGACY);
-  cr_expect_eq(reserved(0), granule());
+  expect_reserved(0, 1);
   OK(wp_free_after(runtime, memory, (wp_stream[]){(wp_stream)1, WP_STREAM_LEGACY}, 2));
   release_later(hold);
   cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
@@ -58,10 +58,10 @@ static void visit_and_close(bool retires) {
   cr_assert_eq(pthread_create(&thread, NULL, visit_own_stream, &visit), 0);
   (void)pthread_join(thread, NULL);
   give(take(visit.delegate, granule(), WP_STREAM_PER_THREAD), WP_STREAM_PER_THREAD); /* this thread's: another stream */
-  cr_expect_eq(reserved(0), 3 * granule());
+  cr_expect_leq(reserved(0), most_mapped(3)); /* two where the end of a thread waits for its stream's work */
   expect_bytes(WP_STREAM_PER_THREAD, visit.live, 0x21, MIB);
   wp_release_report report = last_close(visit.delegate, WP_OK);
-  cr_expect_eq(report.reserved_after, granule());
+  expect_mapped(report.reserved_after, 1);
   give(visit.live, WP_STREAM_PER_THREAD);
   tick_until_reserved(0, 0);
 }
@@ -83,7 +83,7 @@ BOTH_CONTRACTS(threads, that_come_and_go_share_the_warm_memory) {
     cr_assert_eq(pthread_create(&thread, NULL, use_own_stream, delegate), 0);
     (void)pthread_join(thread, NULL);
   }
-  cr_expect_leq(reserved(0), 4 * granule());
+  cr_expect_leq(reserved(0), most_mapped(4));
   cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
 }
 

@@ -14,11 +14,11 @@ BOTH_CONTRACTS(trim, gives_idle_memory_back_and_leaves_live_blocks) {
   give(take(delegate, 3 * granule(), stream), stream);
   OK(wp_trim(runtime, 0, 0, WP_WAIT, &report));
   cr_expect_eq(report.devices, 1);
-  cr_expect_eq(report.reserved_before, 4 * granule());
-  cr_expect_eq(report.returned_bytes, 3 * granule());
-  cr_expect_eq(report.reserved_after, granule());
+  expect_mapped(report.reserved_before, 4);
+  expect_mapped(report.returned_bytes, 3);
+  expect_mapped(report.reserved_after, 1);
   cr_expect_eq(report.live_bytes, granule());
-  cr_expect_eq(stats(0).trimmed_bytes, 3 * granule());
+  expect_mapped(stats(0).trimmed_bytes, 3);
   expect_bytes(stream, live, 0x11, MIB);
   void *again = take(delegate, granule(), stream);
   rig_fill(stream, again, 0x22, MIB);
@@ -39,12 +39,12 @@ BOTH_CONTRACTS(trim, keeps_as_many_idle_bytes_as_it_was_told) {
   for (unsigned i = 0; i < 6; i++) blocks[i] = take(delegate, granule(), stream);
   for (unsigned i = 0; i < 6; i++) give(blocks[i], stream);
   OK(wp_trim(runtime, 0, UINT64_MAX, WP_WAIT, &report));
-  cr_expect_eq(report.reserved_after, 6 * granule());
+  expect_mapped(report.reserved_after, 6);
   OK(wp_trim(runtime, 0, 4 * granule(), WP_WAIT, &report));
-  cr_expect_eq(report.reserved_after, 4 * granule());
+  expect_mapped(report.reserved_after, 4);
   OK(wp_trim(runtime, 0, 4 * granule() - 1, WP_WAIT, &report)); /* drivers round either way */
   cr_expect_geq(report.reserved_after, 3 * granule());
-  cr_expect_leq(report.reserved_after, 4 * granule());
+  cr_expect_leq(report.reserved_after, most_mapped(4));
   for (unsigned i = 0; i < 3; i++) blocks[i] = take(delegate, granule(), stream);
   cr_expect_eq(reserved(0), report.reserved_after);
   for (unsigned i = 0; i < 3; i++) give(blocks[i], stream);
@@ -64,7 +64,7 @@ BOTH_CONTRACTS(trim, keeps_idle_bytes_besides_live_ones) {
   give(blocks[3], stream);
   OK(wp_trim(runtime, 0, granule(), WP_WAIT, &report));
   cr_expect_eq(report.live_bytes, 2 * granule());
-  cr_expect_leq(report.reserved_after, 3 * granule());
+  cr_expect_leq(report.reserved_after, most_mapped(3));
   cr_expect_geq(report.reserved_after, 2 * granule());
   OK(wp_trim(runtime, 0, 0, WP_WAIT, &report));
   cr_assert_geq(report.reserved_after, 2 * granule());
@@ -99,7 +99,7 @@ BOTH_CONTRACTS(trim, fills_its_report_anew) {
   wp_delegate *delegate = open_on(0);
   give(take(delegate, granule(), WP_STREAM_LEGACY), WP_STREAM_LEGACY);
   OK(wp_trim(runtime, 0, 0, WP_WAIT, &report));
-  cr_expect_eq(report.returned_bytes, granule());
+  expect_mapped(report.returned_bytes, 1);
   OK(wp_trim(runtime, 0, 0, WP_WAIT, &report));
   cr_expect_eq(report.returned_bytes, 0);
   cr_expect_eq(report.devices, 1);

@@ -262,6 +262,6 @@ BOTH_CONTRACTS(uses, leave_a_release_pending_where_nobody_waits) {
   rig_release(hold);
   expect_bytes(s2, copy, 0x5a, MIB);
   OK(wp_trim(runtime, 0, 0, WP_NO_WAIT, &report));
-  cr_expect_eq(report.reserved_after, granule()); /* the copy */
+  expect_mapped(report.reserved_after, 1); /* the copy */
   tear_down();
 }

@@ -72,10 +72,10 @@ BOTH_CONTRACTS(warmth, is_shared_by_the_delegates_of_a_device) {
   cycle(delegates[0], granule(), stream);
   for (unsigned i = 1; i < 25; i++) {
     cycle(delegates[i], granule(), stream);
-    cr_assert_eq(reserved(0), granule());
+    expect_reserved(0, 1);
   }
   for (unsigned i = 0; i < 24; i++) OK(wp_delegate_close(delegates[i], NULL));
-  cr_expect_eq(reserved(0), granule());
+  expect_reserved(0, 1);
   (void)last_close(delegates[24], WP_OK);
   end_stream(0, stream);
 }
@@ -86,7 +86,7 @@ BOTH_CONTRACTS(warmth, returns_with_the_first_delegate_after_a_last_close) {
   for (int i = 0; i < 3; i++) {
     wp_delegate *delegate = open_on(0);
     cycle(delegate, granule(), stream);
-    cr_expect_eq(reserved(0), granule());
+    expect_reserved(0, 1);
     cr_expect_eq(last_close(delegate, WP_OK).reserved_after, 0);
   }
   end_stream(0, stream);
@@ -102,7 +102,7 @@ BOTH_CONTRACTS(warmth, is_limited_by_the_release_threshold) {
   for (unsigned i = 0; i < 4; i++) blocks[i] = take(delegate, granule(), stream);
   for (unsigned i = 0; i < 4; i++) give(blocks[i], stream);
   rig_stream_synchronize(stream);
-  cr_expect_eq(reserved(0), 2 * granule());
+  expect_reserved(0, 2);
   (void)last_close(delegate, WP_OK);
   end_stream(0, stream);
 }

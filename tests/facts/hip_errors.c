@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -96,6 +97,7 @@ Test(hip_errors, capabilities_grow_with_the_version) {
   cr_expect_eq((found & WP_CAP_KEEPS_FREED) != 0, BY_VERSION(false, true, true));
   cr_expect_eq((found & WP_CAP_GRAPH_MEMORY) != 0, BY_VERSION(false, true, true));
   cr_expect_eq((found & WP_CAP_STREAM_IDENTITY) != 0, BY_VERSION(false, false, true));
+  cr_expect_neq(found & WP_CAP_STREAMS_DRAIN, 0);
   cr_expect_eq(found & WP_CAP_CHECKED_FREE, 0); /* H8 */
 }
 
@@ -123,6 +125,39 @@ static void *destroy_a_stream(void *is_done) {
   if (hipStreamDestroy(made) != hipSuccess) return NULL;
   atomic_store((atomic_bool *)is_done, true);
   return NULL;
+}
+
+static atomic_bool thread_has_ended;
+static void *bytes_of_thread;
+
+static void end_thread(void *nothing) {
+  (void)nothing;
+  atomic_store(&thread_has_ended, true);
+}
+
+static void *leave_work(void *key) {
+  rig_device_set(0);
+  (void)pthread_setspecific(*(pthread_key_t *)key, &thread_has_ended);
+  rig_busy(WP_STREAM_PER_THREAD, 150);
+  rig_fill(WP_STREAM_PER_THREAD, bytes_of_thread, 0x3c, MIB);
+  return NULL;
+}
+
+/* H16: a thread's own, before destructors of thread-specific data run. */
+Test(hip_streams, of_threads_end_when_their_work_has_finished) {
+  pthread_key_t key;
+  pthread_t thread;
+  unsigned char bytes[16];
+  bytes_of_thread = allocate(pool, MIB, stream);
+  rig_fill(stream, bytes_of_thread, 0, MIB);
+  synchronize(stream);
+  cr_assert_eq(pthread_key_create(&key, end_thread), 0);
+  cr_assert_eq(pthread_create(&thread, NULL, leave_work, &key), 0);
+  while (!atomic_load(&thread_has_ended)) (void)sched_yield();
+  rig_read(stream, bytes, bytes_of_thread, sizeof bytes);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  cr_expect_eq(bytes[0], 0x3c);
+  release(bytes_of_thread, stream);
 }
 
 /* H9: on 5.2.3 that runs for ever, in a thread that is left behind. */

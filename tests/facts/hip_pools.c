@@ -53,6 +53,18 @@ Test(hip_pools, forget_a_threshold_from_before_the_first_allocation) {
 /* H4 */
 Test(hip_pools, know_a_threshold_from_after_the_first_allocation) { cr_expect_eq(kept_after_synchronising(true), 100); }
 
+/* H25: a pool's first block lies at the beginning of a chunk. */
+Test(hip_pools, keep_a_chunk_of_a_block_that_lies_in_four) {
+  release(allocate(pool, 120 * MIB, stream), stream);
+  synchronize(stream);
+  trim(pool);
+  cr_expect_eq(reserved(pool), BY_VERSION(0, 0, 32) * MIB);
+  release(allocate(pool, 60 * MIB, stream), stream);
+  synchronize(stream);
+  trim(pool);
+  cr_expect_eq(reserved(pool), 0);
+}
+
 /* H5 */
 Test(hip_pools, are_trimmed_with_success_and_keep_what_is_freed_behind_work) {
   void *memory = allocate(pool, BYTES, stream);

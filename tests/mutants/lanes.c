@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mutants of the lanes' inside, where no driver could be to blame: the linker puts these functions in front of the
+ * Mutants of the library's inside, where no driver could be to blame: the linker puts these functions in front of the
  * library's own (--wrap, in tests/CMakeLists.txt), for calls that come from another source file. Each does what the
  * original does unless its mutant was asked for.
  */
 #include "lanes.h"
+#include "home.h"
 #include "mutants.h"
 #include "runtime.h"
+#include "uses.h"
 
 /* Set before the first runtime is made. */
 static struct {
   bool steal_unfinished, nothing_gives_way, own_streams_shared, retire_forgets, merge_loses, split_overlaps;
+  bool parking_dropped, threshold_set_once, lanes_off;
 } broken;
 
 /* The names are the linker's. */
@@ -28,6 +31,12 @@ wp__range *__real_wp__heap_merge(wp__heap *heap, wp__range *range, wp__range **s
 wp__range *__wrap_wp__heap_merge(wp__heap *heap, wp__range *range, wp__range **spares);
 wp__range *__real_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare);
 wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare);
+void __real_wp__home_park(wp__device *device, wp__block *block);
+void __wrap_wp__home_park(wp__device *device, wp__block *block);
+wp_status __real_wp__device_reapply_threshold(wp__device *device);
+wp_status __wrap_wp__device_reapply_threshold(wp__device *device);
+wp_status __real_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
+wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
 
 /* -- what is taken from another lane need not have finished -- */
 
@@ -93,6 +102,29 @@ wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare
   return range;
 }
 
+/* -- what is freed on another stream than its own waits for nobody -- */
+
+void __wrap_wp__home_park(wp__device *device, wp__block *block) {
+  if (broken.parking_dropped) wp__uses_drop(device, block);
+  __real_wp__home_park(device, block);
+}
+
+/* -- the driver is told its threshold when a delegate opens, and not again after the first allocation -- */
+
+wp_status __wrap_wp__device_reapply_threshold(wp__device *device) {
+  return broken.threshold_set_once ? WP_OK : __real_wp__device_reapply_threshold(device);
+}
+
+/* -- who asks for lanes gets the driver's pool -- */
+
+wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out) {
+  wp_runtime_options changed = WP_RUNTIME_OPTIONS_INIT;
+  if (!broken.lanes_off) return __real_wp_runtime_create(options, out);
+  if (options != NULL) changed = *options;
+  changed.caching = WP_CACHING_DRIVER;
+  return __real_wp_runtime_create(&changed, out);
+}
+
 /* -- which is which -- */
 
 #define BREAK(what)                                                                                                    \
@@ -106,3 +138,6 @@ BREAK(own_streams_shared)
 BREAK(retire_forgets)
 BREAK(merge_loses)
 BREAK(split_overlaps)
+BREAK(parking_dropped)
+BREAK(threshold_set_once)
+BREAK(lanes_off)

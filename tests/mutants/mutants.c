@@ -194,6 +194,9 @@ static const struct {
     {"retire-forgets", mutant_retire_forgets},
     {"merge-loses-bytes", mutant_merge_loses},
     {"split-overlaps", mutant_split_overlaps},
+    {"parking-dropped", mutant_parking_dropped},
+    {"threshold-set-once", mutant_threshold_set_once},
+    {"lanes-off", mutant_lanes_off},
 };
 
 static wp_backend mutant;

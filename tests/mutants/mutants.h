@@ -23,5 +23,8 @@ void mutant_own_streams_shared(wp_backend *backend);
 void mutant_retire_forgets(wp_backend *backend);
 void mutant_merge_loses(wp_backend *backend);
 void mutant_split_overlaps(wp_backend *backend);
+void mutant_parking_dropped(wp_backend *backend);
+void mutant_threshold_set_once(wp_backend *backend);
+void mutant_lanes_off(wp_backend *backend);
 
 #endif

@@ -255,6 +255,10 @@ void rig_graph_destroy(rig_graph *graph) {
   free(graph);
 }
 
+/* -- what a pool maps -- */
+
+size_t rig_shared_step(void) { return 0; }
+
 /* -- the vendor's own -- */
 
 int rig_last_error(void) { return (int)cudaGetLastError(); }

@@ -195,11 +195,14 @@ void rig_stream_synchronize(wp_stream stream) {
 
 void rig_stream_destroy(wp_stream stream) {
   if (ON_AMD && is_held(stream)) die("hipStreamDestroy", "would wait for ever: the stream is held (H16)");
-  if (!ON_AMD || runtime_version() >= 50700000) {
-    REQUIRE(hipStreamDestroy(stream));
-  } else {
-    rig_stream_synchronize(stream); /* H9: it would not return where some pool has a freed block. H16: it waits */
+#ifdef WARMPOOL_RIG_FREED_BLOCKS_STAY
+  if (ON_AMD &&
+      runtime_version() < 50700000) { /* H9: it would not return where some pool has a freed block. H16: it waits */
+    rig_stream_synchronize(stream);
+    return;
   }
+#endif
+  REQUIRE(hipStreamDestroy(stream));
 }
 
 void rig_wait(wp_stream stream, wp_stream other) {
@@ -306,6 +309,10 @@ void rig_graph_destroy(rig_graph *graph) {
   REQUIRE(hipGraphDestroy(graph->graph));
   free(graph);
 }
+
+/* -- what a pool maps -- */
+
+size_t rig_shared_step(void) { return runtime_version() >= 70000000 ? (size_t)32 << 20 : 0; /* H4 */ }
 
 /* -- the vendor's own -- */
 

@@ -67,6 +67,11 @@ void rig_graph_destroy(rig_graph *graph);                  /* launches go on */
 /* Waits for `stream`, then copies device bytes to host memory. Counts as a synchronisation of `stream`. */
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes);
 
+/* -- what a pool maps -- */
+
+/* Bytes of the steps in which a pool is mapped, where its blocks share them; 0: each block has mappings of its own. */
+size_t rig_shared_step(void);
+
 /* -- the vendor's own error slot, and its own allocator -- */
 
 int rig_last_error(void); /* the calling thread's; reads and clears it; 0: none */

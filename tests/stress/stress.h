@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "warmpool/host.h"
 #include "warmpool/warmpool.h"
 
 enum { THREADS_MAX = 64, STREAMS = 3, BLOCKS = 6 };
@@ -34,6 +33,25 @@ bool expect(wp_status got, wp_status expected, const char *call);
 
 void *host_memory(size_t bytes); /* zeroed */
 
+/* -- what is needed of a vendor (vendor_host.c, vendor_hip.c), whose failures end the program -- */
+
+int vendor_devices(int most); /* how many there are, `most` at the most; device 0 is current then */
+void vendor_device_set(int device);
+wp_stream vendor_stream_create(int device);
+void vendor_stream_destroy(wp_stream stream); /* with whatever it has still to do */
+void vendor_stream_synchronize(wp_stream stream);
+void vendor_stream_wait(wp_stream stream, wp_stream other); /* for what was sent to `other` so far */
+/* Calls the function in the order of the stream. Device memory is the host's: it can read and write that. */
+void vendor_launch(wp_stream stream, void (*function)(void *argument), void *argument);
+/* Functions of different streams run beside one another, and so may wait for one another. */
+extern const bool vendor_runs_apart;
+/* Nobody but the library uses memory of the device. */
+extern const bool vendor_is_ours;
+/* Streams may be destroyed while other threads call the library. */
+extern const bool vendor_ends_streams;
+/* The driver's caching is tried, too. */
+extern const bool vendor_caches;
+
 /* -- blocks and the work on them -- */
 
 struct block {
@@ -46,7 +64,7 @@ struct block {
 
 void launch_fill(wp_stream stream, const struct block *block);
 void launch_check(wp_stream stream, const struct block *block);
-/* Where the fill is on a stream that the caller cannot name: waits for `filled`, and frees it. */
+/* Where the fill is on a stream that the caller cannot name: waits for `filled`, and frees it. NULL: it has run. */
 void launch_check_of_other(wp_stream stream, const struct block *block);
 void launch_nap(wp_stream stream, unsigned microseconds);
 
@@ -70,6 +88,7 @@ struct actor {
 };
 
 void *run_actor(void *actor);
+void destroy_streams(struct actor *actor); /* what it has left because nobody else may call meanwhile */
 /* Frees what actors have left for one another. Device 0 is current. */
 void clear_shelves(struct epoch *epoch);
 

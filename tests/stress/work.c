@@ -86,12 +86,13 @@ static void nap_now(void *argument) {
   free(argument);
   count(&completed);
 }
-static void launch(wp_stream stream, wp_host_function *function, void *argument) {
+
+static void launch(wp_stream stream, void (*function)(void *), void *argument) {
   count(&submitted);
-  MUST(wp_host_launch(stream, function, argument));
+  vendor_launch(stream, function, argument);
 }
 
-static void launch_work(wp_stream stream, wp_host_function *function, const struct block *block, bool owns_flag) {
+static void launch_work(wp_stream stream, void (*function)(void *), const struct block *block, bool owns_flag) {
   struct work *work = host_memory(sizeof *work);
   *work = (struct work){*block, owns_flag};
   launch(stream, function, work);
@@ -105,4 +106,6 @@ void launch_nap(wp_stream stream, unsigned microseconds) {
 
 void launch_fill(wp_stream stream, const struct block *block) { launch_work(stream, fill_now, block, false); }
 void launch_check(wp_stream stream, const struct block *block) { launch_work(stream, check_now, block, false); }
-void launch_check_of_other(wp_stream stream, const struct block *block) { launch_work(stream, check_now, block, true); }
+void launch_check_of_other(wp_stream stream, const struct block *block) {
+  launch_work(stream, check_now, block, block->filled != NULL);
+}

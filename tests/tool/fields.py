@@ -12,7 +12,7 @@ FIELDS = {
 }
 EXTRAS = {
     "per-alloc": ["calls_per_pair"],
-    "delegates": ["ns_first"],
+    "delegates": ["ns_first", "vendor_calls"],
     "threads": ["pairs_per_second"],
     "footprint": ["largest_bytes", "reserved_peak", "driver_reserved_most", "peak_ratio"],
     "footprint-pattern": ["vendor_calls", "most_live_bytes", "reserved_peak"],
@@ -28,6 +28,11 @@ MODES = {
     "footprint": ["delegate", "lanes", "lanes-checked"],
     "footprint-pattern": ["delegate", "lanes", "lanes-checked"],
 }
+PATTERNS = ["steady", "inference", "streams", "sizes", "growing", "burst", "turns", "notes", "after", "handover"]
+for pattern in PATTERNS: # replayed
+    EXTRAS["footprint-" + pattern] = ["reserved_peak", "driver_reserved_peak", "peak_ratio", "driver_peak_ratio", "hits",
+                                      "steals", "refused"]
+    MODES["footprint-" + pattern] = API
 OPTIONAL = {"mimalloc", *GRAPHS}  # not to be had everywhere
 KEY = ("case", "mode", "bytes", "sync", "threads")  # what compare.py tells results apart by
 

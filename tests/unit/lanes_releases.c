@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a release waits for, what it leaves, and who finishes it: beside other calls, and where something is refused. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "fake_state.h"
 #include "hooks.h"
 #include "lanes_world.h"
@@ -169,4 +173,114 @@ WORLD_TEST(lanes_releases, take_no_segment_from_whom_it_was_got_for, start_hooke
   cr_assert_eq(fake_count("memory_alloc"), 1, "%s", fake_steps());
   trims = 0;
   free_on(ptr, world.s);
+}
+
+/* -- where no freed memory may stay in a pool -- */
+
+static void start_where_nothing_may_stay(void) {
+  fake.capabilities &= ~(WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE);
+  start_checked();
+}
+
+WORLD_TEST(lanes_releases, empty_the_pool_behind_each_segment_where_it_may_keep_none, start_where_nothing_may_stay) {
+  void *large = world_alloc(&world, 4 * MIB, world.s), *small = world_alloc(&world, MIB, world.s);
+  free_on(small, world.s);
+  free_on(large, world.s);
+  fake_forget();
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  const char *segment = "memory_free:home stream_synchronize:home pool_trim";
+  char steps[256];
+  (void)snprintf(steps, sizeof steps, "%s %s pool_trim", segment, segment);
+  cr_assert_str_eq(fake_steps(), steps, "%s", fake_steps());
+}
+
+WORLD_TEST(lanes_releases, empty_the_pool_too_of_what_made_room, start_where_nothing_may_stay) {
+  void *one = world_alloc(&world, 2 * MIB, world.s), *other = world_alloc(&world, 2 * MIB, world.s);
+  free_on(one, world.s);
+  free_on(other, world.s);
+  fake_forget();
+  free_on(world_alloc(&world, 8 * MIB, world.s), world.s);
+  const char *first = strstr(fake_steps(), "memory_free:home stream_synchronize:home pool_trim memory_free:home");
+  cr_assert_not_null(first, "%s", fake_steps());
+  cr_assert_eq(fake_reserved(0), 8 * MIB);
+}
+
+WORLD_TEST(lanes_releases, empty_the_pool_too_of_what_nobody_got, start_where_nothing_may_stay) {
+  void *out = NULL;
+  fake_fail("event_wait", 1, WP_ERROR_DRIVER);
+  expect(WP_ERROR_DRIVER, wp_alloc(world.delegate, MIB, world.s, &out));
+  cr_assert_not_null(strstr(fake_steps(), "memory_free:home stream_synchronize:home pool_trim"), "%s", fake_steps());
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
+/* The block is the driver's already: that the pool could not be emptied is no failure of the caller's. */
+WORLD_TEST(lanes_releases, say_so_where_the_pool_could_not_be_emptied, start_where_nothing_may_stay) {
+  pair(MIB, world.s);
+  fake_fail("pool_trim", 1, WP_ERROR_DRIVER);
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(world.log_lines, 1);
+  cr_assert_not_null(strstr(world.logged, "still in the driver's pool"), "%s", world.logged);
+  cr_assert_eq(fake_reserved(0), 0); /* the release has trimmed it besides */
+  check_sums();
+}
+
+/* -- threads that have ended, where the driver waited for their work: nobody asks for their events any more -- */
+
+static void start_where_streams_drain(void) {
+  fake.capabilities |= WP_CAP_STREAMS_DRAIN;
+  start_checked();
+}
+
+static void *free_on_own_stream(void *nothing) {
+  void *ptr = world_alloc(&world, MIB, WP_STREAM_PER_THREAD);
+  fake_stream_busy(WP_STREAM_PER_THREAD); /* and stays so: an event would say that it has not finished */
+  free_on(ptr, WP_STREAM_PER_THREAD);
+  return nothing;
+}
+
+static void *free_on_own_stream_what_is_of_another(void *ptr) {
+  fake_stream_busy(WP_STREAM_PER_THREAD);
+  free_on(ptr, WP_STREAM_PER_THREAD);
+  return NULL;
+}
+
+static void in_thread(void *(*body)(void *argument), void *argument) {
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, body, argument), 0);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+}
+
+WORLD_TEST(lanes_releases, of_an_ended_thread_s_lane_serve_others_without_a_question, start_where_streams_drain) {
+  in_thread(free_on_own_stream, NULL);
+  fake_forget();
+  free_on(world_alloc(&world, MIB, world.s), world.s);
+  cr_assert_eq(world_stats(&world).steals, 1);
+  cr_assert_eq(fake_count("event_query"), 0, "%s", fake_log(false));
+}
+
+WORLD_TEST(lanes_releases, of_an_ended_thread_wait_for_nothing, start_where_streams_drain) {
+  in_thread(free_on_own_stream, NULL);
+  fake_forget();
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL));
+  cr_assert_eq(fake_count("event_query") + fake_count("event_synchronize"), 0, "%s", fake_log(false));
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
+/* Another thread comes, whose stream has the record then. */
+WORLD_TEST(lanes_releases, of_what_an_ended_thread_freed_ask_nothing, start_where_streams_drain) {
+  in_thread(free_on_own_stream_what_is_of_another, world_alloc(&world, MIB, world.s));
+  void *other = world_alloc(&world, MIB, world.s);
+  in_thread(free_on_own_stream_what_is_of_another, other);
+  fake_forget();
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).parked_bytes, 0);
+  cr_assert_eq(fake_count("event_query"), 0, "%s", fake_log(false));
+}
+
+/* Elsewhere an ended thread's work may go on. */
+WORLD_TEST(lanes_releases, of_an_ended_thread_wait_where_streams_do_not_drain, start_checked) {
+  in_thread(free_on_own_stream, NULL);
+  free_on(world_alloc(&world, MIB, world.s), world.s);
+  cr_assert_eq(world_stats(&world).steals, 0);
+  expect(WP_PENDING, wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL));
 }
