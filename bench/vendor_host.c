@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "vendor.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "warmpool/host.h"
@@ -35,13 +37,62 @@ wp_pool vendor_default_pool(int device) {
   return pool;
 }
 
-/* host.h has no capture yet. */
-bool vendor_has_graphs(void) { return false; }
-vendor_graph *vendor_graph_create(size_t bytes) {
-  (void)bytes;
-  return NULL;
+/* -- graphs -- */
+
+struct vendor_graph {
+  void *memory;
+  size_t bytes;
+  wp_host_graph graph;
+  wp_host_executable executable;
+};
+
+static void write_memory(void *argument) {
+  const vendor_graph *graph = argument;
+  (void)memset(graph->memory, 1, graph->bytes);
 }
-void vendor_graph_launch(vendor_graph *graph, wp_stream stream) { (void)graph, (void)stream; }
-void vendor_graph_destroy(vendor_graph *graph) { (void)graph; }
-void vendor_capture_begin(wp_stream stream) { (void)stream; }
-void vendor_capture_discard(wp_stream stream) { (void)stream; }
+
+static vendor_graph *new_graph(size_t bytes) {
+  vendor_graph *graph = calloc(1, sizeof *graph);
+  if (graph != NULL) {
+    graph->bytes = bytes;
+  } else {
+    bench_fail("calloc", "out of host memory");
+  }
+  return graph;
+}
+
+bool vendor_has_graphs(void) { return true; }
+
+vendor_graph *vendor_graph_create(size_t bytes) {
+  const wp_backend *backend = wp_backend_builtin();
+  vendor_graph *graph = new_graph(bytes);
+  wp_pool pool = vendor_default_pool(0);
+  wp_stream stream;
+  BENCH(backend->stream_create(backend->self, &stream));
+  BENCH(wp_host_capture_begin(stream, WP_HOST_CAPTURE_RELAXED));
+  BENCH(backend->memory_alloc(backend->self, pool, bytes, stream, &graph->memory));
+  BENCH(wp_host_launch(stream, write_memory, graph));
+  BENCH(backend->memory_free(backend->self, graph->memory, stream));
+  BENCH(wp_host_capture_end(stream, &graph->graph));
+  BENCH(wp_host_graph_instantiate(graph->graph, &graph->executable));
+  BENCH(backend->stream_destroy(backend->self, stream));
+  return graph;
+}
+
+void vendor_graph_launch(vendor_graph *graph, wp_stream stream) {
+  BENCH(wp_host_graph_launch(graph->executable, stream));
+}
+
+void vendor_graph_destroy(vendor_graph *graph) {
+  BENCH(wp_host_executable_destroy(graph->executable));
+  BENCH(wp_host_graph_destroy(graph->graph));
+  free(graph);
+}
+
+void vendor_capture_begin(wp_stream stream) { BENCH(wp_host_capture_begin(stream, WP_HOST_CAPTURE_RELAXED)); }
+
+void vendor_capture_discard(wp_stream stream) {
+  wp_host_graph graph;
+  BENCH(wp_host_capture_end(stream, &graph));
+  BENCH(wp_host_graph_destroy(graph));
+}

@@ -3,6 +3,7 @@
 #include "warmpool/backend.h"
 
 #include "engine.h"
+#include "status.h"
 
 /* -- errors: the engine's slot is left as if the library's failed call had not been made -- */
 
@@ -11,24 +12,12 @@ static _Thread_local struct {
   const char *call;
 } last;
 
-static wp_status status_of(wp__host_result result) {
-  switch (result) {
-  case WP__HOST_SUCCESS: return WP_OK;
-  case WP__HOST_OUT_OF_MEMORY: return WP_ERROR_OUT_OF_MEMORY;
-  case WP__HOST_OUT_OF_HOST_MEMORY: return WP_ERROR_OUT_OF_HOST_MEMORY;
-  case WP__HOST_NO_DEVICE:
-  case WP__HOST_INVALID_DEVICE: return WP_ERROR_NO_DEVICE;
-  case WP__HOST_NOT_SUPPORTED: return WP_ERROR_NOT_SUPPORTED;
-  default: return WP_ERROR_DRIVER;
-  }
-}
-
 static wp_status finish(wp__host_result result, const char *call) {
   if (result == WP__HOST_SUCCESS) return WP_OK;
   (void)wp__host_error_take();
   last.result = result;
   last.call = call;
-  return status_of(result);
+  return wp__host_status(result);
 }
 
 static void last_error(void *self, wp_driver_error *out) {
@@ -63,8 +52,8 @@ static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   uint64_t free_bytes, total_bytes;
   wp__host_result result = wp__host_device_memory(device, &free_bytes, &total_bytes); /* whether it exists */
   if (result == WP__HOST_SUCCESS)
-    *out = WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED |
-           WP_CAP_ORDERED_FREE;
+    *out = WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE |
+           WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE;
   return finish(result, "host_device_memory");
 }
 
@@ -98,20 +87,29 @@ static wp_status stream_synchronize(void *self, wp_stream stream) {
 
 static wp_status stream_capturing(void *self, wp_stream stream, wp_capture_state *out) {
   (void)self;
-  int device;
-  wp__host_result result = wp__host_stream_device(stream, &device); /* whether it exists; nothing captures yet */
-  if (result == WP__HOST_SUCCESS) *out = WP_CAPTURE_NONE;
-  return finish(result, "host_stream_device");
+  enum wp__host_capture_state state;
+  wp__host_result result = wp__host_capture_status(stream, &state);
+  if (result == WP__HOST_CAPTURE_IMPLICIT) {
+    (void)wp__host_error_take(); /* an answer, not a failure */
+    *out = WP_CAPTURE_IMPLICIT;
+    return WP_OK;
+  }
+  if (result == WP__HOST_SUCCESS) *out = state == WP__HOST_CAPTURE_NONE ? WP_CAPTURE_NONE : WP_CAPTURE_ACTIVE;
+  return finish(result, "host_capture_status");
 }
 
 static wp_status stream_identity(void *self, wp_stream stream, uint64_t *out) {
   (void)self;
-  return finish(wp__host_stream_id(stream, out), "host_stream_id");
+  wp__host_result result = wp__host_capture_refuse_identity(stream);
+  if (result == WP__HOST_SUCCESS) result = wp__host_stream_id(stream, out);
+  return finish(result, "host_stream_id");
 }
 
 static wp_status stream_device(void *self, wp_stream stream, int *out) {
   (void)self;
-  return finish(wp__host_stream_device(stream, out), "host_stream_device");
+  wp__host_result result = wp__host_capture_refuse_identity(stream);
+  if (result == WP__HOST_SUCCESS) result = wp__host_stream_device(stream, out);
+  return finish(result, "host_stream_device");
 }
 
 /* -- events -- */
@@ -201,31 +199,38 @@ static wp_status memory_free(void *self, void *ptr, wp_stream stream) {
   return result == WP__HOST_INVALID_VALUE ? WP_ERROR_INVALID_POINTER : status;
 }
 
-/* -- graph memory and capture: there is none -- */
+/* -- graph memory -- */
 
 static wp_status graph_trim(void *self, int device) {
   (void)self;
-  (void)device;
-  return finish(WP__HOST_NOT_SUPPORTED, "graph_trim");
+  return finish(wp__host_graph_memory_trim(device), "host_graph_memory_trim");
 }
 
 static wp_status graph_usage(void *self, int device, wp_graph_usage *out) {
   (void)self;
-  (void)device;
-  (void)out;
-  return finish(WP__HOST_NOT_SUPPORTED, "graph_usage");
+  wp__host_graph_figures figures;
+  wp__host_result result = wp__host_graph_memory_measure(device, &figures);
+  if (result == WP__HOST_SUCCESS) *out = (wp_graph_usage){figures.reserved, figures.used};
+  return finish(result, "host_graph_memory_measure");
+}
+
+/* -- capture mode -- */
+
+static wp_status exchange_mode(enum wp__host_capture_mode mode, int *previous) {
+  wp_status status = finish(wp__host_capture_exchange_mode(&mode), "host_capture_exchange_mode");
+  if (status == WP_OK) *previous = (int)mode;
+  return status;
 }
 
 static wp_status capture_relax(void *self, int *previous) {
   (void)self;
-  *previous = 0;
-  return WP_OK;
+  return exchange_mode(WP__HOST_CAPTURE_RELAXED, previous);
 }
 
 static wp_status capture_restore(void *self, int previous) {
   (void)self;
-  (void)previous;
-  return WP_OK;
+  int relaxed;
+  return exchange_mode((enum wp__host_capture_mode)previous, &relaxed);
 }
 
 static const wp_backend host_backend = {

@@ -312,6 +312,11 @@ wp__host_result wp__host_capture_status(void *stream, enum wp__host_capture_stat
   struct wp__host_timeline *timeline;
   wp__host_result result = out == NULL ? WP__HOST_INVALID_VALUE : wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  if (atomic_load(&ongoing_count) == 0) {
+    wp__host_timeline_release(timeline);
+    *out = WP__HOST_CAPTURE_NONE;
+    return WP__HOST_SUCCESS;
+  }
   wp__mutex_lock(&wp__host_lock);
   if (timeline->manner == WP__HOST_LEGACY && blocking_captures(timeline->device, false)) {
     result = WP__HOST_CAPTURE_IMPLICIT;
@@ -320,6 +325,18 @@ wp__host_result wp__host_capture_status(void *stream, enum wp__host_capture_stat
   } else {
     *out = timeline->place->capture->is_invalidated ? WP__HOST_CAPTURE_BROKEN : WP__HOST_CAPTURE_ACTIVE;
   }
+  wp__mutex_unlock(&wp__host_lock);
+  wp__host_timeline_release(timeline);
+  return wp__host_finish(result);
+}
+
+wp__host_result wp__host_capture_refuse_identity(void *stream) {
+  struct wp__host_timeline *timeline;
+  if (atomic_load(&ongoing_count) == 0) return WP__HOST_SUCCESS;
+  wp__host_result result = wp__host_stream_acquire(stream, &timeline);
+  if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
+  wp__mutex_lock(&wp__host_lock);
+  if (timeline->place != NULL) result = refuse(timeline, WP__HOST_CAPTURE_UNSUPPORTED);
   wp__mutex_unlock(&wp__host_lock);
   wp__host_timeline_release(timeline);
   return wp__host_finish(result);

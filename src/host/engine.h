@@ -98,7 +98,8 @@ wp__host_result wp__host_stream_query(void *stream, bool *complete);
 wp__host_result wp__host_stream_id(void *stream, uint64_t *out);
 wp__host_result wp__host_stream_device(void *stream, int *out);
 wp__host_result wp__host_stream_wait(void *stream, void *event);
-wp__host_result wp__host_stream_join(void *stream, void *other); /* waits for all of `other` so far, without an event */
+/* Waits for all of `other` so far, as for an event recorded there now; in captures, too. */
+wp__host_result wp__host_stream_join(void *stream, void *other);
 wp__host_result wp__host_launch(void *stream, void (*function)(void *argument), void *argument);
 /* The same; `release` gets the argument once, when it is not needed any more: after the function, or with the graph
  * that the launch became part of. It calls nothing in here. After a failure the argument is still the caller's. */
@@ -143,6 +144,9 @@ wp__host_result wp__host_capture_begin(void *stream, enum wp__host_capture_mode 
 wp__host_result wp__host_capture_end(void *stream, void **out);
 /* Harms nothing. CAPTURE_IMPLICIT: the legacy stream, while a blocking stream of the device is captured. */
 wp__host_result wp__host_capture_status(void *stream, enum wp__host_capture_state *out);
+/* Comes before asking who a stream is, which a driver refuses while it is captured, in any mode: fails then, and
+ * invalidates the capture. */
+wp__host_result wp__host_capture_refuse_identity(void *stream);
 /* The calling thread's own mode, GLOBAL at first: what the captures of others forbid it, and RELAXED its own, too. */
 wp__host_result wp__host_capture_exchange_mode(enum wp__host_capture_mode *mode);
 

@@ -202,37 +202,34 @@ wp__host_result wp__host_launch(void *stream, void (*function)(void *argument), 
   return wp__host_submit(stream, function, NULL, argument);
 }
 
-/* A join is no part of a capture: there it takes an event. */
-static wp__host_result enter_to_join(struct wp__host_timeline *timeline) {
+/* Both belong into graphs, or neither does. */
+static wp__host_result join(struct wp__host_timeline *timeline, struct wp__host_timeline *other) {
   bool is_captured;
-  wp__host_result result = wp__host_capture_enter(timeline, &is_captured);
-  return is_captured ? wp__host_capture_refuse(timeline, WP__HOST_CAPTURE_UNSUPPORTED) : result;
-}
-
-static struct wp__host_point *take_point(void *stream, wp__host_result *result) {
-  struct wp__host_timeline *timeline;
   struct wp__host_point *point = NULL;
-  *result = wp__host_stream_acquire(stream, &timeline);
-  if (*result != WP__HOST_SUCCESS) return NULL;
-  *result = enter_to_join(timeline);
-  if (*result == WP__HOST_SUCCESS) {
-    wp__mutex_lock(&wp__host_lock);
-    point = wp__host_point_take(timeline);
-    wp__mutex_unlock(&wp__host_lock);
-    if (point == NULL) *result = WP__HOST_OUT_OF_HOST_MEMORY;
+  wp__host_result result = wp__host_capture_enter(other, &is_captured);
+  if (result == WP__HOST_SUCCESS) result = wp__host_capture_enter(timeline, &is_captured);
+  if (result != WP__HOST_SUCCESS) return result;
+  wp__mutex_lock(&wp__host_lock);
+  if (timeline->place != NULL || other->place != NULL) {
+    result = wp__host_capture_wait(timeline, other->place);
+  } else {
+    point = wp__host_point_take(other);
+    result = point == NULL ? WP__HOST_OUT_OF_HOST_MEMORY : wp__host_timeline_wait_locked(timeline, point);
   }
-  wp__host_timeline_release(timeline);
-  return point;
+  wp__mutex_unlock(&wp__host_lock);
+  wp__host_point_release(point);
+  return result;
 }
 
 wp__host_result wp__host_stream_join(void *stream, void *other) {
-  struct wp__host_timeline *timeline;
+  struct wp__host_timeline *timeline, *behind;
   wp__host_result result = wp__host_stream_acquire(stream, &timeline);
   if (result != WP__HOST_SUCCESS) return wp__host_finish(result);
-  struct wp__host_point *point = take_point(other, &result);
-  if (point != NULL) result = enter_to_join(timeline);
-  if (point != NULL && result == WP__HOST_SUCCESS) result = wp__host_timeline_wait(timeline, point);
-  wp__host_point_release(point);
+  result = wp__host_stream_acquire(other, &behind);
+  if (result == WP__HOST_SUCCESS) {
+    result = join(timeline, behind);
+    wp__host_timeline_release(behind);
+  }
   wp__host_timeline_release(timeline);
   return wp__host_finish(result);
 }

@@ -188,13 +188,6 @@ wp__host_result wp__host_timeline_wait_locked(struct wp__host_timeline *timeline
   return wp__host_clock_join(timeline, point) ? WP__HOST_SUCCESS : WP__HOST_OUT_OF_HOST_MEMORY;
 }
 
-wp__host_result wp__host_timeline_wait(struct wp__host_timeline *timeline, struct wp__host_point *point) {
-  wp__mutex_lock(&wp__host_lock);
-  wp__host_result result = wp__host_timeline_wait_locked(timeline, point);
-  wp__mutex_unlock(&wp__host_lock);
-  return result;
-}
-
 /* -- synchronisation -- */
 
 /* The lock is held, and given up. */

@@ -91,8 +91,7 @@ uint64_t wp__host_timeline_submit_free(struct wp__host_timeline *timeline); /* i
 /* `release` (NULL: nothing) gets the argument after the function; not when the launch fails. */
 wp__host_result wp__host_timeline_launch(struct wp__host_timeline *timeline, void (*function)(void *),
                                          void (*release)(void *), void *argument);
-wp__host_result wp__host_timeline_wait(struct wp__host_timeline *timeline, struct wp__host_point *point);
-/* The same under the engine's lock. */
+/* Under the engine's lock. */
 wp__host_result wp__host_timeline_wait_locked(struct wp__host_timeline *timeline, struct wp__host_point *point);
 wp__host_result wp__host_timeline_synchronize(struct wp__host_timeline *timeline);
 void wp__host_point_synchronize(struct wp__host_point *point);

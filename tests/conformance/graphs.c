@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that are being captured, the driver's graph memory, and captures on other threads. Only where a rig captures.
- */
+/* Streams that are being captured, the driver's graph memory, and captures on other threads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "conformance.h"
-
-#ifdef WARMPOOL_RIG_CAPTURE
 
 SUITE(graphs);
 
@@ -292,5 +289,3 @@ BOTH_CONTRACTS(graphs, survive_the_last_close) {
   cr_expect_eq(driver().graph_reserved, 0);
   tear_down();
 }
-
-#endif

@@ -28,21 +28,11 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return complete ? cudaSuccess : sim_fail(cudaErrorNotReady);
 }
 
-/* Who a stream is cannot be asked while it is captured: that fails and breaks the capture, in relaxed mode too. */
-static wp__host_result refuse_captured(cudaStream_t stream) {
-  enum wp__host_capture_state state;
-  bool complete;
-  wp__host_result result = wp__host_capture_status(stream, &state);
-  if (result == WP__HOST_CAPTURE_IMPLICIT) return WP__HOST_SUCCESS;
-  if (result != WP__HOST_SUCCESS || state == WP__HOST_CAPTURE_NONE) return result;
-  return wp__host_stream_query(stream, &complete); /* another question that does so */
-}
-
 #if CUDART_VERSION >= 12000
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) {
   uint64_t found = 0;
   if (id == NULL) return sim_fail(cudaErrorInvalidValue);
-  wp__host_result result = refuse_captured(stream);
+  wp__host_result result = wp__host_capture_refuse_identity(stream);
   if (result == WP__HOST_SUCCESS) result = wp__host_stream_id(stream, &found);
   if (result == WP__HOST_SUCCESS) *id = found;
   return sim_finish(result);
@@ -51,7 +41,7 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) {
 
 #if CUDART_VERSION >= 12080
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) {
-  wp__host_result result = refuse_captured(stream);
+  wp__host_result result = wp__host_capture_refuse_identity(stream);
   return sim_finish(result == WP__HOST_SUCCESS ? wp__host_stream_device(stream, device) : result);
 }
 #endif

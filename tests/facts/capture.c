@@ -6,8 +6,6 @@
 
 #include "facts.h"
 
-#ifdef WARMPOOL_RIG_CAPTURE
-
 #define BYTES (64 * MIB)
 #define ROUNDS 20
 
@@ -237,5 +235,3 @@ Test(capture, of_a_stream_is_invalidated_by_asking_who_the_stream_is) {
   cr_assert_eq(driver->capture_restore(driver->self, mode), WP_OK);
   cr_expect_null(rig_capture_end(stream));
 }
-
-#endif

@@ -3,8 +3,6 @@
  * Facts: what the library leans on in a driver, one test for each, through the vtable and the rig alone, so that the
  * same source holds every vendor to account. "C7" and the like in a comment is the fact's number in docs/facts.md.
  *
- * Tests of captures are built where the rig has them (WARMPOOL_RIG_CAPTURE).
- *
  * Each test runs in a process of its own. `facts_init` gives it a pool with the highest threshold and one stream.
  */
 #ifndef WARMPOOL_TESTS_FACTS_H

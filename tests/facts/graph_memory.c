@@ -4,8 +4,6 @@
 
 #include "facts.h"
 
-#ifdef WARMPOOL_RIG_CAPTURE
-
 #define BYTES (64 * MIB)
 
 TestSuite(graph_memory, .init = facts_init, .fini = facts_fini, .timeout = 20);
@@ -157,5 +155,3 @@ Test(graph_memory, that_is_live_outlives_the_executable) {
   graph_trim();
   cr_expect_eq(graph_reserved(), 0);
 }
-
-#endif

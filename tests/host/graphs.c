@@ -323,8 +323,7 @@ static wp__host_result use_graph(void **graph, void **executable) {
   TRY(wp__host_stream_wait(other, event));
   TRY(wp__host_submit(other, count_run, NULL, &runs));
   TRY(wp__host_submit(stream, count_run, NULL, &runs));
-  TRY(wp__host_event_record(event, other));
-  TRY(wp__host_stream_wait(stream, event));
+  TRY(wp__host_stream_join(stream, other));
   TRY(wp__host_memory_free(memory, stream));
   TRY(wp__host_capture_end(stream, graph));
   TRY(wp__host_graph_instantiate(*graph, executable));

@@ -204,8 +204,6 @@ struct rig_graph {
   cudaGraphExec_t executable;
 };
 
-bool rig_has_capture(void) { return true; }
-
 void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
   static const enum cudaStreamCaptureMode modes[] = {
       [RIG_CAPTURE_GLOBAL] = cudaStreamCaptureModeGlobal,

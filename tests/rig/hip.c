@@ -259,8 +259,6 @@ struct rig_graph {
   hipGraphExec_t executable;
 };
 
-bool rig_has_capture(void) { return true; }
-
 void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
   static const hipStreamCaptureMode modes[] = {
       [RIG_CAPTURE_GLOBAL] = hipStreamCaptureModeGlobal,

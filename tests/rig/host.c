@@ -111,24 +111,22 @@ struct work {
 static void submit(wp_stream stream, void (*function)(void *), struct work work) {
   struct work *argument = allocate(sizeof *argument);
   *argument = work;
-  REQUIRE(wp__host_launch(stream, function, argument));
+  REQUIRE(wp__host_submit(stream, function, free, argument));
 }
 
 static void run_busy(void *argument) {
-  struct work *work = argument;
+  const struct work *work = argument;
   struct timespec time = {work->milliseconds / 1000, (long)(work->milliseconds % 1000) * 1000000};
   (void)nanosleep(&time, NULL);
-  free(work);
 }
 
 static void run_bytes(void *argument) {
-  struct work *work = argument;
+  const struct work *work = argument;
   if (work->from == NULL) {
     memset(work->to, work->byte, work->bytes);
   } else {
     memcpy(work->to, work->from, work->bytes);
   }
-  free(work);
 }
 
 void rig_busy(wp_stream stream, unsigned milliseconds) {
@@ -148,46 +146,65 @@ void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   memcpy(to, from, bytes);
 }
 
-/* -- capture: host.h has none yet -- */
+/* -- capture -- */
 
-bool rig_has_capture(void) { return false; }
-
-static void no_capture(const char *function) { die(function, "the host backend does not capture"); }
+struct rig_graph {
+  void *graph, *executable;
+};
 
 wp_stream rig_stream_create_blocking(int device) {
-  (void)device;
-  no_capture(__func__);
-  return NULL;
+  wp_stream stream;
+  REQUIRE(wp__host_stream_create_blocking(device, &stream));
+  return stream;
 }
 
 void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
-  (void)stream;
-  (void)mode;
-  no_capture(__func__);
+  static const enum wp__host_capture_mode modes[] = {
+      [RIG_CAPTURE_GLOBAL] = WP__HOST_CAPTURE_GLOBAL,
+      [RIG_CAPTURE_THREAD_LOCAL] = WP__HOST_CAPTURE_THREAD_LOCAL,
+      [RIG_CAPTURE_RELAXED] = WP__HOST_CAPTURE_RELAXED,
+  };
+  REQUIRE(wp__host_capture_begin(stream, modes[mode]));
 }
 
 rig_graph *rig_capture_end(wp_stream stream) {
-  (void)stream;
-  no_capture(__func__);
-  return NULL;
+  void *captured = NULL;
+  wp__host_result result = wp__host_capture_end(stream, &captured);
+  if (result == WP__HOST_CAPTURE_INVALIDATED) {
+    (void)wp__host_error_take();
+    return NULL;
+  }
+  require(result, "wp__host_capture_end");
+  rig_graph *graph = allocate(sizeof *graph);
+  graph->graph = captured;
+  REQUIRE(wp__host_graph_instantiate(captured, &graph->executable));
+  return graph;
 }
 
 rig_capture_state rig_capture_status(wp_stream stream) {
-  (void)stream;
-  no_capture(__func__);
-  return RIG_CAPTURE_NONE;
+  enum wp__host_capture_state state;
+  REQUIRE(wp__host_capture_status(stream, &state));
+  switch (state) {
+  case WP__HOST_CAPTURE_NONE: return RIG_CAPTURE_NONE;
+  case WP__HOST_CAPTURE_ACTIVE: return RIG_CAPTURE_ACTIVE;
+  default: return RIG_CAPTURE_INVALIDATED;
+  }
 }
 
 bool rig_graph_launch(rig_graph *graph, wp_stream stream) {
-  (void)graph;
-  (void)stream;
-  no_capture(__func__);
-  return false;
+  wp__host_result result = wp__host_executable_launch(graph->executable, stream);
+  if (result == WP__HOST_INVALID_VALUE) {
+    (void)wp__host_error_take();
+    return false;
+  }
+  require(result, "wp__host_executable_launch");
+  return true;
 }
 
 void rig_graph_destroy(rig_graph *graph) {
-  (void)graph;
-  no_capture(__func__);
+  REQUIRE(wp__host_executable_destroy(graph->executable));
+  REQUIRE(wp__host_graph_destroy(graph->graph));
+  free(graph);
 }
 
 /* -- what a pool maps -- */

@@ -47,13 +47,12 @@ void rig_busy(wp_stream stream, unsigned milliseconds); /* keeps the stream busy
 void rig_fill(wp_stream stream, void *to, int byte, size_t bytes);
 void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes); /* within a device; no overlap */
 
-/* -- capture: what is sent to a stream becomes part of a graph. Only where rig_has_capture() -- */
+/* -- capture: what is sent to a stream becomes part of a graph -- */
 
 typedef enum rig_capture_mode { RIG_CAPTURE_GLOBAL, RIG_CAPTURE_THREAD_LOCAL, RIG_CAPTURE_RELAXED } rig_capture_mode;
 typedef enum rig_capture_state { RIG_CAPTURE_NONE, RIG_CAPTURE_ACTIVE, RIG_CAPTURE_INVALIDATED } rig_capture_state;
 typedef struct rig_graph rig_graph;
 
-bool rig_has_capture(void);
 wp_stream rig_stream_create_blocking(int device); /* one that does synchronise with the legacy stream */
 void rig_capture_begin(wp_stream stream, rig_capture_mode mode);
 /* Ends the capture, in any case. The graph, ready to be launched; NULL if the capture was invalidated. */

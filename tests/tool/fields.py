@@ -33,7 +33,7 @@ for pattern in PATTERNS: # replayed
     EXTRAS["footprint-" + pattern] = ["reserved_peak", "driver_reserved_peak", "peak_ratio", "driver_peak_ratio", "hits",
                                       "steals", "refused"]
     MODES["footprint-" + pattern] = API
-OPTIONAL = {"mimalloc", *GRAPHS}  # not to be had everywhere
+OPTIONAL = {"mimalloc"}  # not to be had everywhere
 KEY = ("case", "mode", "bytes", "sync", "threads")  # what compare.py tells results apart by
 
 

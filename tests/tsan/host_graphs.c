@@ -56,8 +56,7 @@ static void *capture(struct actor *actor, void *stream, void *side, void *event)
   MUST(wp__host_event_record(event, stream));
   MUST(wp__host_stream_wait(side, event));
   MUST(wp__host_launch(side, fill, actor));
-  MUST(wp__host_event_record(event, side));
-  MUST(wp__host_stream_wait(stream, event));
+  MUST(wp__host_stream_join(stream, side));
   MUST(wp__host_launch(stream, check, actor));
   MUST(wp__host_memory_free(memory, stream));
   MUST(wp__host_capture_end(stream, &graph));
