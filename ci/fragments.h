@@ -20,5 +20,8 @@ void order_after(wp_stream later, wp_stream earlier);
 void destroy_stream(wp_stream gone);
 void log_line(const char *text);
 void do_something_else(void);
+void begin_capture(wp_stream on);
+int end_capture(wp_stream on);
+void launch_graph(wp_stream on);
 
 #endif

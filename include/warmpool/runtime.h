@@ -106,9 +106,9 @@ WP_API wp_status wp_runtime_create(const wp_runtime_options *options /* NULL: de
  * Gives every device's memory back (waiting or not as `release_wait` says) and frees the runtime with all its closed
  * delegates. NULL does nothing. No other call on the runtime may be running or follow.
  * Statuses: WP_OK; WP_PENDING (destroyed; the driver gives some memory back once its work has finished);
- * WP_ERROR_BUSY (a delegate is open or a block is live: nothing was done); WP_ERROR_FORKED (nothing was done);
- * WP_ERROR_INVALID_ARGUMENT (it is the default runtime, which lives as long as the process: nothing was done);
- * WP_ERROR_DRIVER (destroyed, though the driver refused a step).
+ * WP_ERROR_BUSY (a delegate is open, a block is live, or a graph's memory is not released: nothing was done);
+ * WP_ERROR_FORKED (nothing was done); WP_ERROR_INVALID_ARGUMENT (it is the default runtime, which lives as long as the
+ * process: nothing was done); WP_ERROR_DRIVER (destroyed, though the driver refused a step).
  */
 WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
 

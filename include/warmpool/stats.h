@@ -28,11 +28,11 @@ typedef struct wp_delegate wp_delegate;
  *   live_blocks     number of blocks behind live_bytes
  *   cached_bytes    idle in lanes                                                                            (device)
  *   parked_bytes    freed by the caller, and other streams may still use them: in nobody's hands yet         (device)
- *   reserved_bytes  what the library holds of the driver: live, cached and parked. What the driver's own pool keeps
- *                   beyond that only the driver can tell: wp_query_driver                                    (device)
- *   reserved_peak   highest reserved_bytes                                                                   (device)
- *   allocs, frees   calls that handed out a block, or took one back
- *   lane_hits       of the allocs: a freed block of the size was there
+ *   capture_bytes   held for graphs (wp_graph_memory) and not live: free within them, or freed in a capture  (device)
+ *   reserved_bytes  what the library holds of the driver: live, cached, parked and captured. What the driver's own pool
+ * keeps beyond that only the driver can tell: wp_query_driver                                    (device) reserved_peak
+ * highest reserved_bytes                                                                   (device) allocs, frees calls
+ * that handed out a block, or took one back lane_hits       of the allocs: a freed block of the size was there
  *   lane_misses     of the allocs: other memory of the stream had to be cut up or merged, or more was needed
  *   steals          how often such memory came from another stream, whose work on it had finished
  *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included; not those that a
@@ -51,6 +51,7 @@ typedef struct wp_delegate wp_delegate;
   X(live_blocks)                                                                                                       \
   X(cached_bytes)                                                                                                      \
   X(parked_bytes)                                                                                                      \
+  X(capture_bytes)                                                                                                     \
   X(reserved_bytes)                                                                                                    \
   X(reserved_peak)                                                                                                     \
   X(allocs)                                                                                                            \
@@ -71,7 +72,7 @@ typedef struct wp_stats {
 } wp_stats;
 #undef WP_STATS_MEMBER
 #define WP_STATS_INIT                                                                                                  \
-  { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(wp_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* What the driver says of a device and of this runtime's pool on it. */
 typedef struct wp_driver_stats {

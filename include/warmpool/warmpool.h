@@ -26,6 +26,7 @@
 #define WARMPOOL_WARMPOOL_H
 
 #include "warmpool/backend.h"
+#include "warmpool/capture.h"
 #include "warmpool/delegate.h"
 #include "warmpool/runtime.h"
 #include "warmpool/stats.h"

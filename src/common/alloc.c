@@ -41,8 +41,7 @@ static void add_figures(wp__device *device, wp_status status, size_t requested) 
   wp__fault_figures(&figures);
 }
 
-/* Keeps an open delegate's record for the length of a call that uses it. */
-static wp_status hold_open(wp_delegate *delegate) {
+wp_status wp__delegate_hold(wp_delegate *delegate) {
   wp_status status = wp__delegate_check(delegate);
   if (status != WP_OK) return status;
   if (!wp__delegate_retain(delegate)) {
@@ -73,6 +72,8 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
   wp__device *device = delegate->device;
   wp__stream *stream;
   wp_capture_state state;
+  wp__stream *captured = wp__stream_captured(device, handle);
+  if (captured != NULL) return wp__lane_alloc(delegate, captured->bay, bytes, out);
   wp_status status = wp__stream_look(device, handle, true, &stream, &state);
   if (status != WP_OK) return status;
   if (state == WP_CAPTURE_IMPLICIT) return wp__stream_refuse(device, state, "the legacy stream cannot be used");
@@ -116,7 +117,7 @@ static wp_status alloc_some(wp_delegate *delegate, size_t bytes, wp_stream strea
 }
 
 wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
-  wp_status status = hold_open(delegate);
+  wp_status status = wp__delegate_hold(delegate);
   if (status != WP_OK) return status;
   if (out == NULL) {
     status = wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "out is NULL");
@@ -151,7 +152,7 @@ static wp_status prime_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
 
 static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
   size_t rounded = 0;
-  wp_status status = hold_open(delegate);
+  wp_status status = wp__delegate_hold(delegate);
   if (status != WP_OK) return status;
   if (bytes != 0) {
     status = round_request(delegate, bytes, &rounded);

@@ -30,6 +30,8 @@ struct wp_delegate {
 /* False: the delegate is closed. */
 bool wp__delegate_retain(wp_delegate *delegate);
 void wp__delegate_release(wp_delegate *delegate);
+/* The same for a call that uses an open delegate, with the reason where it is none (alloc.c). */
+wp_status wp__delegate_hold(wp_delegate *delegate);
 /* A block of a closed delegate's has gone: its record is kept for another one, if that was the last. */
 void wp__delegate_settle(wp_delegate *delegate);
 /* After a block that was handed out in that life: settles the delegate if it is closed, and tells. */

@@ -36,7 +36,7 @@ void wp__scope_leave(wp__scope *scope) {
 
 /* -- which devices there are -- */
 
-static wp_status find_slots(wp_runtime *runtime, wp__slots **out) {
+static wp_status find_bays(wp_runtime *runtime, wp__slots **out) {
   int count = 0;
   *out = atomic_load_explicit(&runtime->slots, memory_order_acquire);
   if (*out != NULL) return WP_OK;
@@ -71,7 +71,7 @@ static wp_status check_ordinal(const wp__slots *slots, int ordinal) {
 wp_status wp__device_resolve(wp_runtime *runtime, int device, int *ordinal) {
   wp__slots *slots;
   wp_status status = name_device(runtime, device, ordinal);
-  if (status == WP_OK) status = find_slots(runtime, &slots);
+  if (status == WP_OK) status = find_bays(runtime, &slots);
   return status == WP_OK ? check_ordinal(slots, *ordinal) : status;
 }
 

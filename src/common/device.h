@@ -53,6 +53,9 @@ struct wp__device {
   wp__streams streams;
   wp__block *parked_first, *parked_last;
   atomic_uint parked_count; /* read without the lock */
+  wp__stream *spare_bays;
+  atomic_uint captured_streams; /* in declared captures */
+  wp__counter kept_bytes;       /* freed in captures, and kept for the graphs */
   wp_event events[WP__EVENTS_CACHED];
   unsigned events_cached;
   /* The threshold: one thread at a time tells the driver, until what was told last is what is wanted. */

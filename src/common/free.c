@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "free.h"
+#include "capture.h"
 #include "delegate.h"
 #include "home.h"
 #include "lanes.h"
@@ -188,8 +189,13 @@ static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *str
 }
 
 static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream handle, wp_capture_state *state) {
-  wp__stream *stream;
+  wp__stream *stream = wp__stream_captured(device, handle);
   bool asks, waits = false;
+  if (stream != NULL) {
+    *state = WP_CAPTURE_ACTIVE;
+    wp__capture_free(device, block, stream);
+    return WP_OK;
+  }
   wp_status status = look_for_free(device, block, handle, &asks, &stream, state);
   if (status == WP_OK && *state != WP_CAPTURE_NONE) return free_in_capture(device, block, handle, *state);
   if (status == WP_OK && block->uses != NULL) status = wp__uses_prune(device, block, stream, &waits);

@@ -2,6 +2,7 @@
 #include "home.h"
 
 #include "free.h"
+#include "graph_memory.h"
 #include "runtime.h"
 #include "uses.h"
 
@@ -38,10 +39,11 @@ static wp__block *pop(wp__device *device) {
 static wp_status finish_uses(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
   while (block->uses != NULL) {
     wp_event event = block->uses->event;
+    const wp__stream *stream = block->uses->stream;
     bool complete = false;
     wp_status status = wp__use_ask(device, block->uses, &complete);
     if (status != WP_OK) return status;
-    if (!complete && wait == WP_NO_WAIT) return WP_PENDING;
+    if (!complete && (wait == WP_NO_WAIT || (stream != NULL && wp__stream_is_captured(stream)))) return WP_PENDING;
     if (!complete) {
       uint64_t start = wp__clock_ns();
       status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
@@ -69,8 +71,10 @@ static void return_to_lane(wp__device *device, wp__block *block) {
     lane->parked_bytes -= bytes;
     wp__lane_push(lane, block);
   }
+  bool is_leaving = lane->seal == WP__LANE_LEAVING; /* it stays parked until its graph has left the lane */
+  if (is_leaving) lane->leaving_bytes += bytes;
   wp__spin_unlock(&lane->lock);
-  wp__counter_sub(&device->parked_bytes, bytes);
+  if (!is_leaving) wp__counter_sub(&device->parked_bytes, bytes);
   if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
   if (device->bounded) atomic_store(&device->excess_due, true);
 }
@@ -90,6 +94,10 @@ static wp_status free_on_home(wp__device *device, wp__block *block) {
 
 /* Nothing uses it any more. */
 static wp_status go_on(wp__device *device, wp__block *block) {
+  if (block->class == WP__CLASS_OF_GRAPH) {
+    wp__graph_finished(device, block);
+    return WP_OK;
+  }
   if (!device->lanes) return free_on_home(device, block);
   return_to_lane(device, block);
   return WP_OK;
@@ -156,8 +164,12 @@ wp_status wp__home_abandon(wp__device *device) {
 void wp__home_forget(wp__device *device) {
   wp__block *block;
   while ((block = pop(device)) != NULL) {
-    wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
     wp__uses_forget(block);
+    if (block->class == WP__CLASS_OF_GRAPH) {
+      wp__graph_finished(device, block);
+      continue;
+    }
+    wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
     if (block->captured || device->lanes) {
       (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), NULL);
     }

@@ -120,6 +120,7 @@ void wp__lane_add(wp__lane *lane, wp__block *record, void *address, size_t bytes
 
 wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most) {
   wp__range *best = NULL;
+  if (lane->seal != WP__LANE_OPEN) return NULL;
   for (wp__range *range = NULL; (range = wp__heap_next(&lane->heap, range, least)) != NULL;) {
     if (!wp__range_is_whole(range) || range->position > observed || range->bytes < least || range->bytes > most)
       continue;
@@ -138,6 +139,7 @@ static bool is_rest(const wp__range *range, const wp__range *beyond, uint64_t ob
 
 wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *block, uint64_t observed) {
   wp__range *spares = NULL, *range = &block->range;
+  if (lane->seal != WP__LANE_OPEN) return NULL;
   wp__lane_merge(lane, blocks);
   if (range->position > observed || !is_rest(range->before, range->before ? range->before->before : NULL, observed) ||
       !is_rest(range->after, range->after ? range->after->after : NULL, observed)) {
@@ -153,6 +155,7 @@ wp__block *wp__lane_take_around(wp__lane *lane, wp__blocks *blocks, wp__block *b
 
 uint64_t wp__lane_due(const wp__lane *lane, uint64_t observed, uint64_t most) {
   uint64_t bytes = 0;
+  if (lane->seal != WP__LANE_OPEN) return 0;
   for (wp__range *range = NULL; (range = wp__heap_next(&lane->heap, range, WP__CLASS_UNIT)) != NULL;) {
     bool can_go = wp__range_is_whole(range) && range->bytes <= most;
     if (can_go || range->position > observed) bytes += range->bytes;
@@ -172,6 +175,8 @@ void wp__lane_forget(wp__lane *lane, wp__blocks *blocks) {
     wp__block_drop(blocks, wp__block_of(range));
   }
   lane->spare_count = 0;
+  lane->seal = WP__LANE_OPEN;
+  lane->leaving_bytes = 0;
   lane->held_bytes = 0;
   lane->parked_bytes = 0;
 }

@@ -41,6 +41,10 @@ struct wp__tally {
 #define WP__SEGMENT_SHARE 8u
 #define WP__SEGMENT_LARGE ((uint64_t)32 << 20)
 
+/* Whose a lane's memory is: its stream's, and others' when it has finished; a graph's alone (arena.h); or that, but
+ * only until the graph's last launches have finished. */
+enum { WP__LANE_OPEN = 0, WP__LANE_SEALED = 1, WP__LANE_LEAVING = 2 };
+
 typedef struct wp__lane {
   wp__spin lock; /* all that follows */
   bool records;  /* the next frees are recorded, also under WP_STREAMS_DECLARED: the lane has grown, or another stream
@@ -52,9 +56,11 @@ typedef struct wp__lane {
   wp__heap heap;
   wp__range *spares; /* records that merges left over, for the next blocks to be carved */
   unsigned spare_count;
-  uint64_t held_bytes;   /* in all segments */
-  uint64_t parked_bytes; /* of them, in freed blocks that wait for other streams */
-  wp__counts past;       /* of delegates whose tallies serve others now */
+  int seal;
+  uint64_t leaving_bytes; /* of WP__LANE_LEAVING: how many of its idle bytes the device counts as parked */
+  uint64_t held_bytes;    /* in all segments */
+  uint64_t parked_bytes;  /* of them, in freed blocks that wait for other streams */
+  wp__counts past;        /* of delegates whose tallies serve others now */
 } wp__lane;
 
 static inline wp__block *wp__block_of(wp__range *range) {
@@ -136,7 +142,7 @@ void wp__lane_uncarve(wp__lane *lane, wp__blocks *blocks, wp__block *block);
 void wp__lane_add(wp__lane *lane, wp__block *record, void *address, size_t bytes, uint64_t position);
 
 /* Takes the smallest free segment of `least` to `most` bytes out of the heap of which everything lies at or before the
- * position `observed`. NULL: there is none. Listed blocks are not looked at. */
+ * position `observed`. NULL: there is none, or the lane is not open. Listed blocks are not looked at. */
 wp__block *wp__lane_take(wp__lane *lane, uint64_t observed, size_t least, uint64_t most);
 
 /* Takes the whole segment that a block is part of, if all else of it is free and lies at or before `observed`. The

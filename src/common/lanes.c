@@ -13,10 +13,23 @@ void wp__lanes_sum(wp__device *device, wp__counts *sum, uint64_t *idle) {
     wp__counts counts;
     wp__spin_lock(&stream->lane.lock);
     wp__lane_sum(&stream->lane, &counts);
-    *idle += wp__lane_idle(&stream->lane, &counts);
+    if (stream->lane.seal == WP__LANE_OPEN) *idle += wp__lane_idle(&stream->lane, &counts);
     wp__spin_unlock(&stream->lane.lock);
     wp__counts_add(sum, &counts);
   }
+}
+
+uint64_t wp__lanes_sealed(wp__device *device) {
+  uint64_t bytes = wp__counter_get(&device->kept_bytes);
+  for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    wp__counts counts;
+    if (!stream->is_bay) continue;
+    wp__spin_lock(&stream->lane.lock);
+    wp__lane_sum(&stream->lane, &counts);
+    if (stream->lane.seal == WP__LANE_SEALED) bytes += wp__lane_idle(&stream->lane, &counts);
+    wp__spin_unlock(&stream->lane.lock);
+  }
+  return bytes;
 }
 
 void wp__lanes_sum_of(const wp_delegate *delegate, wp__counts *sum) {
@@ -47,7 +60,7 @@ static wp__block *take_from(wp__device *device, wp__stream *stream, size_t least
 static bool has_idle(wp__stream *stream, size_t bytes) {
   wp__counts counts;
   wp__spin_lock(&stream->lane.lock);
-  bool has = stream->lane.held_bytes >= bytes;
+  bool has = stream->lane.seal == WP__LANE_OPEN && stream->lane.held_bytes >= bytes;
   if (has) {
     wp__lane_sum(&stream->lane, &counts);
     has = wp__lane_idle(&stream->lane, &counts) >= bytes;

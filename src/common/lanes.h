@@ -5,8 +5,11 @@
 
 #include "device.h"
 
-/* What they have counted, and their idle bytes. Not one moment's: other threads go on between two lanes. */
+/* What they have counted, and their idle bytes, those of graphs aside. Not one moment's: other threads go on between
+ * two lanes. */
 void wp__lanes_sum(wp__device *device, wp__counts *sum, uint64_t *idle);
+/* Bytes that graphs hold and that are not live: idle in their lanes, or freed in a capture and kept. */
+uint64_t wp__lanes_sealed(wp__device *device);
 /* What one delegate has had of them. The caller keeps it from going. */
 void wp__lanes_sum_of(const wp_delegate *delegate, wp__counts *sum);
 

@@ -108,6 +108,7 @@ static void return_unfit(struct request *request) {
   wp__device *device = request->device;
   wp__stream *stream = request->stream;
   uint64_t waited_ns = 0;
+  if (stream->is_bay) return; /* a graph's */
   if (wp__counter_get(&stream->freed) != wp__counter_get(&stream->recorded)) wp__stream_vouch(device, stream);
   if (wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns) != WP_OK) (void)wp__fault_absorb();
   request->returned += wp__lane_give_way(device, stream, request->bytes, UINT64_MAX);
@@ -222,7 +223,8 @@ static void look_for_parked(wp__device *device) {
 static wp_status attempt(wp__device *device, void *argument) {
   struct request *request = argument;
   wp_status status = ask_lane(request);
-  if (status == WP_OK && request->block == NULL && atomic_load(&device->parked_count) != 0) {
+  bool looks = !request->stream->is_bay && atomic_load(&device->parked_count) != 0;
+  if (status == WP_OK && request->block == NULL && looks) {
     look_for_parked(device);
     status = ask_lane(request);
   }
@@ -237,7 +239,9 @@ static wp_status attempt(wp__device *device, void *argument) {
 
 static wp_status run(struct request *request) {
   wp__device *device = request->device;
-  wp_status status = wp__exhaust(device, device->runtime->options.oom_policy, attempt, request);
+  wp_oom_policy policy = device->runtime->options.oom_policy;
+  if (request->stream->is_bay && policy != WP_OOM_FAIL) policy = WP_OOM_RECLAIM; /* a capture waits for nothing */
+  wp_status status = wp__exhaust(device, policy, attempt, request);
   wp__os_free(request->tally);
   return status;
 }
@@ -265,7 +269,8 @@ static wp_status enter(struct request *request) {
   void *address = block->range.address;
   atomic_store_explicit(&block->bytes, block->range.bytes, memory_order_release);
   atomic_store_explicit(&block->device, request->device, memory_order_release);
-  atomic_store_explicit(&block->stream, request->stream->handle, memory_order_release);
+  wp_stream name = request->stream->is_bay ? request->stream->name : request->stream->handle;
+  atomic_store_explicit(&block->stream, name, memory_order_release);
   atomic_store_explicit(&block->ptr, address, memory_order_release);
   block->origin = request->stream;
   atomic_store_explicit(&block->guard, &request->stream->lane.lock, memory_order_release);

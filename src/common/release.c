@@ -25,6 +25,7 @@ static wp_status observe_all(wp__device *device, wp_wait wait, uint64_t *waited_
 static uint64_t unobserved_bytes(wp__device *device) {
   uint64_t bytes = 0;
   for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
+    if (stream->is_bay) continue;                           /* its graph's launches are waited for as a parked block */
     uint64_t observed = wp__counter_get(&stream->observed); /* first: it never passes `freed` */
     bytes += wp__counter_get(&stream->freed) - observed;
   }

@@ -94,6 +94,11 @@ static wp_status check_idle(wp_runtime *runtime) {
     }
   }
   wp__mutex_unlock(&runtime->lock);
+  unsigned graphs = atomic_load(&runtime->graphs);
+  if (graphs != 0) {
+    return wp__refuse(WP_ERROR_BUSY, WP__NO_DEVICE, "of %u graphs the capture is open, or the memory not released",
+                      graphs);
+  }
   if (open == 0 && closed == 0) return WP_OK;
   return wp__refuse(WP_ERROR_BUSY, WP__NO_DEVICE, "%u delegates are open, and %u are closed but have live blocks", open,
                     closed);

@@ -36,6 +36,7 @@ struct wp_runtime {
   wp__blocks blocks;
   atomic_uint_least64_t delegate_serial; /* the last one given */
   _Atomic(wp__slots *) slots;            /* NULL: the driver was not asked yet */
+  atomic_uint graphs;                    /* captures, and graphs' memory that is not released */
 
   wp__mutex lock; /* what follows, and making devices */
   wp__cond changed;

@@ -33,13 +33,28 @@ static wp_status free_on_home(wp__device *device, void *ptr) {
   return WP_OK;
 }
 
+/* A captured stream must not wait for work outside, so this thread does: home is always idle, or will be at once. */
+static wp_status await(wp__device *device, wp_event event) {
+  bool complete = false;
+  wp_status status = WP_OK;
+  while (status == WP_OK && !complete) {
+    status = WP__CALL(device->runtime, device->ordinal, event_query, event, &complete);
+    if (!complete) wp__yield();
+  }
+  return status;
+}
+
 wp_status wp__segment_order(wp__device *device, const wp__stream *stream) {
   wp_runtime *runtime = device->runtime;
   wp_event event;
   wp_status status = wp__event_get(device, &event);
   if (status != WP_OK) return status;
   status = WP__CALL(runtime, device->ordinal, event_record, event, device->home);
-  if (status == WP_OK) status = WP__CALL(runtime, device->ordinal, event_wait, stream->handle, event);
+  if (status == WP_OK && stream->is_bay) {
+    status = await(device, event);
+  } else if (status == WP_OK) {
+    status = WP__CALL(runtime, device->ordinal, event_wait, stream->handle, event);
+  }
   wp__event_put(device, event);
   return status;
 }

@@ -13,7 +13,7 @@
 wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_t bytes, void **out);
 
 /* What comes next on the stream comes after what was done on home: a segment that nobody has used was perhaps allocated
- * there a moment ago, for another stream. */
+ * there a moment ago, for another stream. For a bay (arena.h) it is waited for until it is done. */
 wp_status wp__segment_order(wp__device *device, const wp__stream *stream);
 
 /* Puts a segment that was taken from a lane into one. */

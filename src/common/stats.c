@@ -46,6 +46,7 @@ void wp__device_stats(wp__device *device, wp_stats *out) {
   if (device->lanes) {
     wp__lanes_sum(device, &counts, &out->cached_bytes);
     fill_from_counts(&device->account, &counts, out);
+    out->capture_bytes = wp__lanes_sealed(device);
     out->reserved_bytes = wp__counter_get(&device->held_bytes);
   } else {
     fill_from_account(&device->account, out);

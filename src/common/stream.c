@@ -98,7 +98,7 @@ static wp__stream *reusable(wp__device *device, const struct key *key) {
   wp__stream *found = NULL;
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (stream->handle != key->handle || !is_gone(stream, key)) continue;
+    if (stream->handle != key->handle || !is_gone(stream, key) || atomic_load(&stream->capture) != NULL) continue;
     atomic_store(&stream->retired, true);
     if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
   }
@@ -116,6 +116,32 @@ static void start_life(wp__stream *stream, const struct key *key) {
   atomic_store_explicit(&stream->retired, false, memory_order_release);
 }
 
+/* With the device's lock. A record that nobody has found yet. */
+static wp__stream *make(wp__device *device, wp_stream handle) {
+  wp__stream *stream = wp__os_calloc_lines(1, sizeof *stream);
+  if (stream == NULL) return NULL;
+  wp__mutex_init(&stream->lock);
+  wp__cond_init(&stream->returned);
+  stream->handle = handle;
+  stream->next = atomic_load(bucket_of(device, handle));
+  return stream;
+}
+
+static void publish_record(wp__device *device, wp__stream *stream) {
+  atomic_store_explicit(bucket_of(device, stream->handle), stream, memory_order_release);
+}
+
+wp__stream *wp__stream_make_bay(wp__device *device) {
+  wp__stream *stream = make(device, NULL);
+  if (stream == NULL) return NULL;
+  stream->handle = (wp_stream)stream; /* no stream's, and spread over the buckets */
+  stream->next = atomic_load(bucket_of(device, stream->handle));
+  stream->is_bay = true;
+  atomic_store(&stream->retired, true);
+  publish_record(device, stream);
+  return stream;
+}
+
 static wp__stream *create(wp__device *device, const struct key *key) {
   settle_gone(device, key);
   wp__mutex_lock(&device->lock);
@@ -124,14 +150,9 @@ static wp__stream *create(wp__device *device, const struct key *key) {
     stream = reusable(device, key);
     if (stream != NULL) {
       start_life(stream, key);
-    } else if ((stream = wp__os_calloc_lines(1, sizeof *stream)) != NULL) {
-      _Atomic(wp__stream *) *bucket = bucket_of(device, key->handle);
-      wp__mutex_init(&stream->lock);
-      wp__cond_init(&stream->returned);
-      stream->handle = key->handle;
-      stream->next = atomic_load(bucket);
+    } else if ((stream = make(device, key->handle)) != NULL) {
       start_life(stream, key);
-      atomic_store_explicit(bucket, stream, memory_order_release);
+      publish_record(device, stream);
     }
   }
   wp__mutex_unlock(&device->lock);
@@ -162,11 +183,28 @@ static wp_status ask_capturing(wp__device *device, wp_stream handle, wp_capture_
   return WP__CALL(device->runtime, device->ordinal, stream_capturing, handle, state);
 }
 
+wp__stream *wp__stream_captured(wp__device *device, wp_stream handle) {
+  uint64_t identity = 0;
+  if (atomic_load_explicit(&device->captured_streams, memory_order_acquire) == 0) return NULL;
+  if (handle == WP_STREAM_PER_THREAD) {
+    const wp__thread_token *thread = wp__thread_self();
+    if (thread == NULL) return NULL;
+    identity = thread->serial;
+  }
+  wp__stream *stream = atomic_load_explicit(bucket_of(device, handle), memory_order_acquire);
+  for (; stream != NULL; stream = stream->next) {
+    if (stream->handle != handle || atomic_load(&stream->capture) == NULL) continue;
+    if (identity == 0 || wp__counter_get(&stream->identity) == identity) return stream;
+  }
+  return NULL;
+}
+
 wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__stream **out, wp_capture_state *state) {
   struct key key;
   wp_status status = WP_OK;
   *out = NULL;
-  *state = WP_CAPTURE_NONE;
+  *state = wp__stream_captured(device, handle) != NULL ? WP_CAPTURE_ACTIVE : WP_CAPTURE_NONE;
+  if (*state == WP_CAPTURE_ACTIVE) return WP_OK;
   if (asks || device->checked) status = ask_capturing(device, handle, state);
   if (status != WP_OK || *state == WP_CAPTURE_ACTIVE) return status;
   status = make_key(device, handle, &key);
@@ -190,8 +228,9 @@ wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what
 
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out) {
   struct key key;
-  wp_capture_state state = WP_CAPTURE_NONE;
-  wp_status status = device->checked ? ask_capturing(device, handle, &state) : WP_OK;
+  wp_capture_state state = wp__stream_captured(device, handle) != NULL ? WP_CAPTURE_ACTIVE : WP_CAPTURE_NONE;
+  wp_status status = WP_OK;
+  if (state == WP_CAPTURE_NONE && device->checked) status = ask_capturing(device, handle, &state);
   if (status != WP_OK) return status;
   if (state == WP_CAPTURE_ACTIVE) return wp__stream_refuse(device, state, "it cannot be told which stream this is");
   status = make_key(device, handle, &key);
@@ -200,8 +239,10 @@ wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream
 }
 
 wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what) {
-  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "%s while %s being captured: call after the capture", what,
-                    state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
+  return wp__refuse(
+      WP_ERROR_CAPTURING, device->ordinal,
+      "%s while %s being captured: call after the capture, or declare it before it begins (wp_capture_begin)", what,
+      state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
 }
 
 /* -- events: each is out, in the place of `event`, or spare -- */
@@ -314,50 +355,6 @@ void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bo
   } else if (status != WP_OK) {
     wp__log_fault(device->runtime, "a freed block could not be recorded");
   }
-}
-
-/* -- observing -- */
-
-/* With the event taken out. */
-static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
-                               uint64_t *waited_ns) {
-  wp_runtime *runtime = device->runtime;
-  bool complete = false;
-  wp_status status = WP__CALL(runtime, device->ordinal, event_query, event, &complete);
-  if (status != WP_OK || (!complete && wait == WP_NO_WAIT)) return status;
-  if (!complete || wp__device_shows_frees(device)) {
-    uint64_t start = wp__clock_ns();
-    status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
-    if (!complete) *waited_ns += wp__clock_ns() - start;
-  }
-  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
-  return status;
-}
-
-wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
-  wp_event event;
-  uint64_t recorded;
-  wp_status status = WP_OK;
-  if (!wp__stream_take_event(stream, wait, &event, &recorded)) return WP_OK;
-  if (wp__stream_has_drained(device, stream, wp__counter_get(&stream->epoch))) {
-    wp__counter_raise(&stream->observed, recorded);
-  } else {
-    status = observe_event(device, stream, event, recorded, wait, waited_ns);
-  }
-  wp__stream_give_event(device, stream, event);
-  return status;
-}
-
-wp_status wp__record_rest(wp__device *device, wp__stream *stream) {
-  wp_status status = WP_OK;
-  if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
-  if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
-  (void)atomic_fetch_add(&stream->recorders, 1);
-  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
-  (void)atomic_fetch_sub(&stream->recorders, 1);
-  if (status != WP_ERROR_CAPTURING) return status;
-  (void)wp__fault_absorb();
-  return WP_OK; /* stays unrecorded, and so pending */
 }
 
 void wp__streams_destroy(wp__streams *streams) {

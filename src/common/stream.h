@@ -25,6 +25,7 @@
 #include "warmpool/runtime.h"
 
 typedef struct wp__device wp__device;
+typedef struct wp_capture wp_capture;
 
 struct wp__stream {
   struct wp__stream *next; /* in its bucket; never changes once the record is there */
@@ -38,7 +39,7 @@ struct wp__stream {
   uint64_t drained;                   /* the last epoch that its thread's end has ended; with the device's lock */
   wp__counter freed, recorded, observed;
   atomic_uint unrecorded; /* frees since the last record */
-  atomic_uint recorders;  /* releases that may be recording on the stream right now */
+  atomic_uint recorders;  /* threads that may be recording on the stream, or asking for an event of its, right now */
 
   _Atomic(wp_event) spare; /* stands for nothing; who takes it out has it alone */
 
@@ -50,6 +51,16 @@ struct wp__stream {
   /* What the stream has warm; outlives the stream, and serves the record's next one. In WP_CACHING_LANES `freed` is
    * changed under the lane's lock. */
   wp__lane lane;
+
+  /* In a declared capture, and `retired` meanwhile, so that only those find it who look for such; with the device's
+   * lock, `capture` also without. */
+  _Atomic(wp_capture *) capture;
+  struct wp__stream *bay; /* whose lane serves it then */
+
+  /* Of a bay (arena.h): no handle leads to it, and nothing is ever recorded for it. */
+  bool is_bay, is_taken;
+  wp_stream name;              /* the stream that it serves, or served last */
+  struct wp__stream *next_bay; /* of its arena's, or of the device's spare ones */
 };
 typedef struct wp__stream wp__stream;
 
@@ -92,6 +103,13 @@ static inline wp__stream *wp__streams_find(const wp__streams *streams, wp_stream
 wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__stream **out, wp_capture_state *state);
 /* The same for what cannot be done while the stream is being captured: WP_ERROR_CAPTURING, and `what` says so. */
 wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out);
+/* Whether the handle names a stream in a declared capture: its record, or NULL. All of the functions above and below
+ * that are given such a handle take it for a stream that is being captured. */
+wp__stream *wp__stream_captured(wp__device *device, wp_stream handle);
+
+/* With the device's lock: the record of a bay. NULL: out of host memory. */
+wp__stream *wp__stream_make_bay(wp__device *device);
+
 /* The record of a stream seen before, or *out = NULL. */
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out);
 
@@ -144,6 +162,12 @@ wp_status wp__record_rest(wp__device *device, wp__stream *stream);
 /* Looks whether recorded frees have finished, waiting for them or not, and moves `observed`. Adds the nanoseconds
  * waited. */
 wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns);
+
+static inline bool wp__stream_is_captured(const wp__stream *stream) { return atomic_load(&stream->capture) != NULL; }
+
+/* Whether what an event stands for, which was recorded on the stream, has finished. It has not as long as the stream is
+ * in a declared capture: some drivers invalidate that when they are asked (H18). */
+wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete);
 
 /* All records, one after the other: after NULL comes the first, after the last NULL. */
 wp__stream *wp__stream_next(wp__device *device, const wp__stream *stream);

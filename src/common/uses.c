@@ -18,7 +18,9 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
 
 wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete) {
   *complete = use->stream != NULL && wp__stream_has_drained(device, use->stream, use->epoch);
-  return *complete ? WP_OK : WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
+  if (*complete) return WP_OK;
+  if (use->stream != NULL) return wp__stream_ask_event(device, use->stream, use->event, complete);
+  return WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
 }
 
 static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {

@@ -186,8 +186,7 @@ static size_t measure_granule(void) {
 size_t granule(void) {
   static size_t found;
   if (found != 0) return found;
-  if (rig_shared_step() != 0)
-    return found = rig_shared_step() / 4 * 3; /* each block has a header, too */
+  if (rig_shared_step() != 0) return found = rig_shared_step() / 4 * 3; /* each block has a header, too */
   found = measure_granule();
   if (found < MIB) found = MIB; /* enough to fill, and a multiple of what is mapped */
   return found;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graph capture with memory of the private pool. What a method allocates while its graph is captured would otherwise be
+ * the driver's graph memory, which belongs to the whole device. Declared here, it comes from finished memory of the
+ * pool, at addresses that nobody else gets until the graph's owner says that the graph will not run any more.
+ *
+ *   wp_capture_begin(delegate, stream, NULL, &capture);
+ *   the vendor's begin-capture, kernels, wp_alloc and wp_free on the stream, the vendor's end-capture
+ *   wp_capture_end(capture, &memory);
+ *   launches
+ *   wp_graph_memory_release(memory, &last, 1);      the stream of the last launch, which may still run
+ *
+ * In between, on the streams of a capture:
+ *   wp_alloc    serves from the capture's memory; nothing is waited for, and no node is made
+ *   wp_free     of what was allocated on the same stream of the capture: it serves later allocations there, whose work
+ *               comes after it in the graph as well. Of anything else, from inside or from outside: freed for the
+ *               caller, and kept for the graph until its memory is released
+ *   wp_note_use, wp_prime, wp_stream_retire and the other calls that name a stream answer WP_ERROR_CAPTURING
+ * Elsewhere everything goes on as without a capture. A block that is live at the end (an output) stays the caller's; it
+ * may be freed on any stream at any time, and its memory is the graph's until the release.
+ *
+ * Only with WP_CACHING_LANES. Functions may run on any thread; calls for one capture, and for one graph's memory, come
+ * one after the other. None of them launches, waits for the device, or changes the current device.
+ */
+#ifndef WARMPOOL_CAPTURE_H
+#define WARMPOOL_CAPTURE_H
+
+#include <stddef.h>
+
+#include "warmpool/backend.h"
+#include "warmpool/delegate.h"
+#include "warmpool/export.h"
+#include "warmpool/status.h"
+
+WP_BEGIN_DECLS
+
+typedef struct wp_capture wp_capture;           /* from begin to end or abort */
+typedef struct wp_graph_memory wp_graph_memory; /* from end to release */
+
+/*
+ * Declares that a capture is about to begin on `stream`, of the delegate's device. Call it before the vendor's
+ * begin-capture. With `share`, the memory of another graph of the device that is not released yet, the capture uses
+ * what that one does not hold at its end as well: for graphs of which never two run at the same time. Records frees
+ * that were put off. *out is the caller's until wp_capture_end or wp_capture_abort. Statuses: WP_OK;
+ * WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy stream, which no vendor captures, `share` of another
+ * device); WP_ERROR_CAPTURING (the stream is being captured, or is in a declared capture, already);
+ * WP_ERROR_NOT_SUPPORTED (WP_CACHING_DRIVER); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE
+ * (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ */
+WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out);
+
+/*
+ * The same for another stream that is going to take part in the capture: call it before that stream waits for one of
+ * the capture's. It gets memory of its own, for the two run beside one another in the graph.
+ * Statuses: those of wp_capture_begin.
+ */
+WP_API wp_status wp_capture_join(wp_capture *capture, wp_stream stream);
+
+/*
+ * Ends the capture, after the vendor's end-capture; its streams are ordinary ones again. *out stands for the graph's
+ * memory. Also for a capture that the vendor has invalidated, but wp_capture_abort keeps nothing.
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_CAPTURING (the vendor still captures one of the streams:
+ * end that first); WP_ERROR_NO_DEVICE (the device was lost: abort it); WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error
+ * the capture goes on.
+ */
+WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
+
+/*
+ * Ends a capture of which nothing will be launched, likewise: its memory and what was freed in it go back once the work
+ * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK.
+ * Statuses: WP_OK; WP_ERROR_CAPTURING; WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the
+ * capture goes on.
+ */
+WP_API wp_status wp_capture_abort(wp_capture *capture);
+
+/*
+ * Says that the graph will not be launched again. Its last launches were sent to the `count` streams, and may still
+ * run: the memory is other streams' when they have finished, without anybody waiting. With count 0 all have finished.
+ * Blocks that are still live stay so. `memory` is gone; NULL is WP_OK. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL
+ * streams); WP_ERROR_CAPTURING (one of the streams is being captured); WP_ERROR_OUT_OF_HOST_MEMORY;
+ * WP_ERROR_WRONG_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error nothing has changed.
+ */
+WP_API wp_status wp_graph_memory_release(wp_graph_memory *memory, const wp_stream *last_launches, size_t count);
+
+WP_END_DECLS
+
+#endif

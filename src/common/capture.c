@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
+
+#include "delegate.h"
+#include "graph_memory.h"
+#include "runtime.h"
+#include "warm.h"
+
+/* A stream of a capture. */
+struct member {
+  wp__stream *stream, *bay;
+  wp_stream handle;
+  struct member *next;
+};
+
+struct wp_capture {
+  wp__device *device;
+  wp_graph_memory *memory;
+  struct member *members;
+};
+
+/* -- streams of a capture -- */
+
+/* Nobody else finds the record any more, and nothing is recorded on it (wp__record_rest). */
+static bool attach(wp_capture *capture, struct member *member) {
+  wp__device *device = capture->device;
+  wp__stream *stream = member->stream;
+  wp__mutex_lock(&device->lock);
+  bool attaches = atomic_load(&stream->capture) == NULL && !atomic_load(&stream->retired);
+  if (attaches) {
+    stream->bay = member->bay;
+    atomic_store(&stream->capture, capture);
+    atomic_store(&stream->retired, true);
+    (void)atomic_fetch_add(&device->captured_streams, 1);
+  }
+  wp__mutex_unlock(&device->lock);
+  while (attaches && atomic_load(&stream->recorders) != 0) wp__yield();
+  return attaches;
+}
+
+static void detach(wp_capture *capture, const struct member *member) {
+  wp__device *device = capture->device;
+  wp__stream *stream = member->stream;
+  wp__mutex_lock(&device->lock);
+  stream->bay = NULL;
+  atomic_store(&stream->capture, NULL);
+  atomic_store_explicit(&stream->retired, false, memory_order_release);
+  (void)atomic_fetch_sub(&device->captured_streams, 1);
+  wp__mutex_unlock(&device->lock);
+}
+
+/* Frees that were put off would be unrecorded until the end. */
+static wp_status find_stream(wp__device *device, wp_stream handle, wp__stream **out) {
+  wp_status status = wp__stream_find(device, handle, "its allocations cannot be served from here on", out);
+  return status == WP_OK ? wp__record_rest(device, *out) : status;
+}
+
+static wp_status join_with(wp_capture *capture, wp_stream handle, struct member *member) {
+  wp__device *device = capture->device;
+  wp__arena *arena = capture->memory->arena;
+  wp_status status = find_stream(device, handle, &member->stream);
+  if (status != WP_OK) return status;
+  member->handle = member->stream->handle;
+  member->bay = wp__arena_take_bay(arena, member->handle);
+  if (member->bay == NULL) {
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a stream of a capture");
+  }
+  if (attach(capture, member)) return WP_OK;
+  wp__arena_give_bay(arena, member->bay);
+  return wp__stream_refuse(device, WP_CAPTURE_ACTIVE, "another capture cannot take the stream");
+}
+
+/* With the device current. */
+static wp_status join(wp_capture *capture, wp_stream handle) {
+  struct member *member = wp__os_calloc(1, sizeof *member);
+  if (member == NULL) {
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, capture->device->ordinal, "no memory for a stream of a capture");
+  }
+  wp_status status = join_with(capture, handle, member);
+  if (status != WP_OK) {
+    wp__os_free(member);
+    return status;
+  }
+  member->next = capture->members;
+  capture->members = member;
+  return WP_OK;
+}
+
+static wp_status check_stream(const wp__device *device, wp_stream handle) {
+  if (handle != WP_STREAM_LEGACY && handle != (wp_stream)1) return WP_OK;
+  return wp__refuse(WP_ERROR_INVALID_ARGUMENT, device->ordinal, "the legacy stream cannot be captured");
+}
+
+/* -- begin and join -- */
+
+/* `memory` is the capture's then. */
+static wp_status begin_with(wp_graph_memory *memory, wp_stream handle, wp_capture **out) {
+  wp__device *device = memory->device;
+  wp_capture *capture = wp__os_calloc(1, sizeof *capture);
+  if (capture == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a capture");
+  *capture = (wp_capture){.device = device, .memory = memory};
+  wp_status status = join(capture, handle);
+  if (status == WP_OK) {
+    *out = capture;
+  } else {
+    wp__os_free(capture);
+  }
+  return status;
+}
+
+static wp_status begin_on(wp__device *device, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
+  wp_graph_memory *memory;
+  wp_status status = wp__graph_memory_make(device, share, &memory);
+  if (status != WP_OK) return status;
+  status = begin_with(memory, handle, out);
+  if (status == WP_OK) return WP_OK;
+  wp__graph_memory_drop(memory);
+  return status;
+}
+
+static wp_status begin_held(wp_delegate *delegate, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
+  wp__scope scope;
+  wp__device *device = delegate->device;
+  if (!device->lanes) {
+    return wp__refuse(WP_ERROR_NOT_SUPPORTED, device->ordinal,
+                      "with WP_CACHING_DRIVER captured allocations are the driver's: begin no capture here");
+  }
+  if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, device->ordinal, "out is NULL");
+  if (share != NULL && share->device != device) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, device->ordinal, "the memory to share is of another device");
+  }
+  wp_status status = check_stream(device, handle);
+  if (status == WP_OK) status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = begin_on(device, handle, share, out);
+  wp__scope_leave(&scope);
+  return status;
+}
+
+static wp_status begin(wp_delegate *delegate, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
+  wp_status status = wp__delegate_hold(delegate);
+  if (status != WP_OK) return status;
+  status = begin_held(delegate, handle, share, out);
+  wp__delegate_release(delegate);
+  return status;
+}
+
+wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out) {
+  return wp__result("wp_capture_begin", begin(delegate, stream, share, out));
+}
+
+static wp_status check_device(const wp__device *device) {
+  wp_status status = wp__runtime_check(device->runtime);
+  if (status != WP_OK || !atomic_load(&device->lost)) return status;
+  return wp__refuse(WP_ERROR_NO_DEVICE, device->ordinal, "the device was lost: abort the capture");
+}
+
+static wp_status join_stream(wp_capture *capture, wp_stream handle) {
+  wp__scope scope;
+  if (capture == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "capture is NULL");
+  wp__device *device = capture->device;
+  wp_status status = check_device(device);
+  if (status == WP_OK) status = check_stream(device, handle);
+  if (status == WP_OK) status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = join(capture, handle);
+  wp__scope_leave(&scope);
+  return status;
+}
+
+wp_status wp_capture_join(wp_capture *capture, wp_stream stream) {
+  return wp__result("wp_capture_join", join_stream(capture, stream));
+}
+
+/* -- frees in a capture -- */
+
+/* It counts as freed, and its memory as the graph's. */
+static void keep(wp__device *device, wp_graph_memory *memory, wp__block *block) {
+  wp__tally *tally = block->tally;
+  wp_delegate *delegate = tally->delegate;
+  uint64_t life = tally->life, bytes = block->range.bytes;
+  wp__lane *lane = &atomic_load(&block->origin)->lane;
+  wp__limits_unclaim(delegate, device, bytes);
+  (void)wp__counter_add(&device->kept_bytes, bytes); /* before it is not live any more */
+  wp__spin_lock(&lane->lock);
+  lane->parked_bytes += bytes;
+  wp__tally_free(tally, bytes);
+  wp__spin_unlock(&lane->lock);
+  wp__mutex_lock(&device->lock);
+  block->queue = memory->kept;
+  memory->kept = block;
+  memory->kept_bytes += bytes;
+  wp__mutex_unlock(&device->lock);
+  (void)wp__delegate_freed(delegate, life);
+}
+
+void wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
+  const wp_capture *capture = atomic_load(&captured->capture);
+  if (block->origin == captured->bay && block->uses == NULL) {
+    (void)wp__lane_free(device, captured->bay, block);
+  } else {
+    keep(device, capture->memory, block);
+  }
+}
+
+/* -- the end of a capture -- */
+
+static wp_status check_ended(const wp_capture *capture) {
+  wp__device *device = capture->device;
+  for (const struct member *member = capture->members; member != NULL; member = member->next) {
+    wp_capture_state state = WP_CAPTURE_NONE;
+    wp_status status = WP__CALL(device->runtime, device->ordinal, stream_capturing, member->handle, &state);
+    if (status != WP_OK) return status;
+    if (state == WP_CAPTURE_ACTIVE) {
+      return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "a stream is still being captured: end that first");
+    }
+  }
+  return WP_OK;
+}
+
+static void detach_all(wp_capture *capture) {
+  for (const struct member *member = capture->members; member != NULL; member = member->next) detach(capture, member);
+}
+
+/* The capture is gone, its memory is not. */
+static void drop_capture(wp_capture *capture, wp__arena *arena) {
+  while (capture->members != NULL) {
+    struct member *member = capture->members;
+    capture->members = member->next;
+    wp__arena_give_bay(arena, member->bay);
+    wp__os_free(member);
+  }
+  wp__os_free(capture);
+}
+
+static wp_status end(wp_capture *capture, wp_graph_memory **out) {
+  wp__scope scope;
+  if (capture == NULL || out == NULL) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "%s is NULL", capture == NULL ? "capture" : "out");
+  }
+  wp__device *device = capture->device;
+  wp_status status = check_device(device);
+  if (status == WP_OK) status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = check_ended(capture);
+  wp__scope_leave(&scope);
+  if (status != WP_OK) return status;
+  *out = capture->memory;
+  detach_all(capture);
+  drop_capture(capture, capture->memory->arena);
+  return WP_OK;
+}
+
+wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out) {
+  return wp__result("wp_capture_end", end(capture, out));
+}
+
+/* -- abort: as a release whose last launches are what the streams were sent -- */
+
+static wp_status let_go_after_members(wp_capture *capture) {
+  wp_graph_memory *memory = capture->memory;
+  size_t count = 0;
+  for (const struct member *member = capture->members; member != NULL; member = member->next) count++;
+  wp_stream *streams = wp__os_calloc(count, sizeof *streams);
+  if (streams == NULL) {
+    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, capture->device->ordinal, "no memory to end a capture");
+  }
+  for (const struct member *member = capture->members; member != NULL; member = member->next) {
+    streams[--count] = member->handle;
+  }
+  for (const struct member *member = capture->members; member != NULL; member = member->next) count++;
+  detach_all(capture);
+  wp_status status = wp__graph_memory_release(memory, streams, count);
+  for (struct member *member = capture->members; status != WP_OK && member != NULL; member = member->next) {
+    (void)attach(capture, member);
+  }
+  wp__os_free((void *)streams);
+  return status;
+}
+
+static wp_status abort_on_device(wp_capture *capture) {
+  wp__device *device = capture->device;
+  wp__scope scope;
+  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
+  status = check_ended(capture);
+  wp__scope_leave(&scope);
+  return status == WP_OK ? let_go_after_members(capture) : status;
+}
+
+static void abort_lost(wp_capture *capture) {
+  wp_graph_memory *memory = capture->memory;
+  detach_all(capture);
+  drop_capture(capture, memory->arena);
+  wp__graph_memory_lose(memory);
+}
+
+static wp_status abort_capture(wp_capture *capture) {
+  if (capture == NULL) return WP_OK;
+  wp__device *device = capture->device;
+  wp_status status = wp__runtime_check(device->runtime);
+  if (status != WP_OK) return status;
+  if (atomic_load(&device->lost)) {
+    abort_lost(capture);
+    return WP_OK;
+  }
+  wp__arena *arena = capture->memory->arena;
+  wp__arena_share(arena); /* it is needed when the memory may be gone already */
+  status = abort_on_device(capture);
+  if (status == WP_OK) drop_capture(capture, arena);
+  wp__arena_release(arena);
+  wp__arena_leave(arena);
+  return status;
+}
+
+wp_status wp_capture_abort(wp_capture *capture) { return wp__result("wp_capture_abort", abort_capture(capture)); }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of one graph: from the beginning of its capture until its last launches have finished. */
+#ifndef WARMPOOL_COMMON_GRAPH_MEMORY_H
+#define WARMPOOL_COMMON_GRAPH_MEMORY_H
+
+#include "arena.h"
+#include "block.h"
+#include "warmpool/capture.h"
+
+struct wp_graph_memory {
+  wp__device *device;
+  wp__arena *arena;
+  wp__block *record; /* TAKEN; parked from the release on, and waits for the last launches */
+  wp__block *kept;   /* freed in the capture, one behind the other; with the device's lock */
+  uint64_t kept_bytes;
+};
+
+/* The `class` of `record`. */
+#define WP__CLASS_OF_GRAPH (WP__CLASSES + 1)
+
+/* `share` or NULL, as in wp_capture_begin. */
+wp_status wp__graph_memory_make(wp__device *device, const wp_graph_memory *share, wp_graph_memory **out);
+/* Of a capture that did not begin. */
+void wp__graph_memory_drop(wp_graph_memory *memory);
+
+/* wp_graph_memory_release; and the same for a lost device, without the driver. */
+wp_status wp__graph_memory_release(wp_graph_memory *memory, const wp_stream *streams, size_t count);
+void wp__graph_memory_lose(wp_graph_memory *memory);
+
+/* The last launches have finished, or the device is lost: the graph's memory is open to all, and the record is gone. */
+void wp__graph_finished(wp__device *device, wp__block *record);
+
+#endif

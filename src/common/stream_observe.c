@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What has finished of what was freed on a stream. */
+#include "device.h"
+#include "runtime.h"
+
+wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete) {
+  wp_status status = WP_OK;
+  *complete = false;
+  (void)atomic_fetch_add(&stream->recorders, 1); /* a capture begins when they are gone */
+  if (!wp__stream_is_captured(stream)) {
+    status = WP__CALL(device->runtime, device->ordinal, event_query, event, complete);
+  }
+  (void)atomic_fetch_sub(&stream->recorders, 1);
+  return status;
+}
+
+/* With the event taken out. */
+static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
+                               uint64_t *waited_ns) {
+  wp_runtime *runtime = device->runtime;
+  bool complete = false;
+  wp_status status = wp__stream_ask_event(device, stream, event, &complete);
+  if (status != WP_OK || (!complete && (wait == WP_NO_WAIT || wp__stream_is_captured(stream)))) return status;
+  if (!complete || wp__device_shows_frees(device)) {
+    uint64_t start = wp__clock_ns();
+    status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
+    if (!complete) *waited_ns += wp__clock_ns() - start;
+  }
+  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
+  return status;
+}
+
+wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns) {
+  wp_event event;
+  uint64_t recorded;
+  wp_status status = WP_OK;
+  if (!wp__stream_take_event(stream, wait, &event, &recorded)) return WP_OK;
+  if (wp__stream_has_drained(device, stream, wp__counter_get(&stream->epoch))) {
+    wp__counter_raise(&stream->observed, recorded);
+  } else {
+    status = observe_event(device, stream, event, recorded, wait, waited_ns);
+  }
+  wp__stream_give_event(device, stream, event);
+  return status;
+}
+
+wp_status wp__record_rest(wp__device *device, wp__stream *stream) {
+  wp_status status = WP_OK;
+  if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
+  if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
+  (void)atomic_fetch_add(&stream->recorders, 1);
+  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
+  (void)atomic_fetch_sub(&stream->recorders, 1);
+  if (status != WP_ERROR_CAPTURING) return status;
+  (void)wp__fault_absorb();
+  return WP_OK; /* stays unrecorded, and so pending */
+}
