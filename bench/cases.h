@@ -4,6 +4,7 @@
 
 #include "bench.h"
 
-extern const bench_case bench_per_alloc, bench_delegates, bench_release, bench_cotenant, bench_threads, bench_footprint;
+extern const bench_case bench_per_alloc, bench_delegates, bench_release, bench_cotenant, bench_threads, bench_footprint,
+    bench_graph, bench_capture;
 
 #endif

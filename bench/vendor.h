@@ -30,8 +30,11 @@ vendor_graph *vendor_graph_create(size_t bytes);
 void vendor_graph_launch(vendor_graph *graph, wp_stream stream);
 void vendor_graph_destroy(vendor_graph *graph);
 
-/* A capture whose graph nobody wants. */
+/* A capture, work in it that writes memory at each launch, and its end: a graph ready to be launched, or one that
+ * nobody wants. One capture at a time. */
 void vendor_capture_begin(wp_stream stream);
+void vendor_capture_write(wp_stream stream, void *memory, size_t bytes);
+vendor_graph *vendor_capture_end(wp_stream stream);
 void vendor_capture_discard(wp_stream stream);
 
 #endif

@@ -71,21 +71,13 @@ bool vendor_has_graphs(void) { return true; }
 vendor_graph *vendor_graph_create(size_t bytes) {
   cudaStream_t stream;
   void *memory = NULL;
-  vendor_graph made, *graph;
   CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  vendor_capture_begin(stream);
   CUDA(cudaMallocAsync(&memory, bytes, stream));
-  CUDA(cudaMemsetAsync(memory, 1, bytes, stream));
+  vendor_capture_write(stream, memory, bytes);
   CUDA(cudaFreeAsync(memory, stream));
-  CUDA(cudaStreamEndCapture(stream, &made.graph));
-  CUDA(cudaGraphInstantiateWithFlags(&made.executable, made.graph, 0));
+  vendor_graph *graph = vendor_capture_end(stream);
   CUDA(cudaStreamDestroy(stream));
-  graph = malloc(sizeof *graph);
-  if (graph != NULL) {
-    *graph = made;
-  } else {
-    bench_fail("malloc", "out of host memory");
-  }
   return graph;
 }
 
@@ -98,6 +90,22 @@ void vendor_graph_destroy(vendor_graph *graph) {
 }
 
 void vendor_capture_begin(wp_stream stream) { CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed)); }
+
+void vendor_capture_write(wp_stream stream, void *memory, size_t bytes) {
+  CUDA(cudaMemsetAsync(memory, 1, bytes, stream));
+}
+
+vendor_graph *vendor_capture_end(wp_stream stream) {
+  vendor_graph made, *graph = malloc(sizeof *graph);
+  CUDA(cudaStreamEndCapture(stream, &made.graph));
+  CUDA(cudaGraphInstantiateWithFlags(&made.executable, made.graph, 0));
+  if (graph != NULL) {
+    *graph = made;
+  } else {
+    bench_fail("malloc", "out of host memory");
+  }
+  return graph;
+}
 
 void vendor_capture_discard(wp_stream stream) {
   cudaGraph_t graph;

@@ -96,21 +96,13 @@ bool vendor_has_graphs(void) {
 vendor_graph *vendor_graph_create(size_t bytes) {
   hipStream_t stream;
   void *memory = NULL;
-  vendor_graph made, *graph;
   HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-  HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
+  vendor_capture_begin(stream);
   HIP(hipMallocAsync(&memory, bytes, stream));
-  HIP(hipMemsetAsync(memory, 1, bytes, stream));
+  vendor_capture_write(stream, memory, bytes);
   HIP(hipFreeAsync(memory, stream));
-  HIP(hipStreamEndCapture(stream, &made.graph));
-  HIP(hipGraphInstantiateWithFlags(&made.executable, made.graph, 0));
+  vendor_graph *graph = vendor_capture_end(stream);
   HIP(hipStreamDestroy(stream));
-  graph = malloc(sizeof *graph);
-  if (graph != NULL) {
-    *graph = made;
-  } else {
-    bench_fail("malloc", "out of host memory");
-  }
   return graph;
 }
 
@@ -123,6 +115,22 @@ void vendor_graph_destroy(vendor_graph *graph) {
 }
 
 void vendor_capture_begin(wp_stream stream) { HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed)); }
+
+void vendor_capture_write(wp_stream stream, void *memory, size_t bytes) {
+  HIP(hipMemsetAsync(memory, 1, bytes, stream));
+}
+
+vendor_graph *vendor_capture_end(wp_stream stream) {
+  vendor_graph made, *graph = malloc(sizeof *graph);
+  HIP(hipStreamEndCapture(stream, &made.graph));
+  HIP(hipGraphInstantiateWithFlags(&made.executable, made.graph, 0));
+  if (graph != NULL) {
+    *graph = made;
+  } else {
+    bench_fail("malloc", "out of host memory");
+  }
+  return graph;
+}
 
 void vendor_capture_discard(wp_stream stream) {
   hipGraph_t graph;

@@ -54,6 +54,20 @@ only() {
 gives_back() { only '"reserved_after":[0-9]*' '"reserved_after":0' "$(grep -v '"mode":"pending-no-wait"' "$work/release.json")"; }
 finishes_later() { only '"reserved_later":[0-9]*' '"reserved_later":0' "$(cat "$work/release.json")"; }
 leaves_the_cache() { grep '"cache_before":268435456,"cache_after":268435456' "$work/cotenant.json"; }
+# A declared capture has memory of the pool and none of the driver's for graphs, which our release leaves to others.
+captures_use_the_pool() {
+  python3 -B -c '
+import json, sys
+mib = 1 << 20
+results = {(r["case"], r["mode"]): r for r in json.load(open(sys.argv[1]))["results"]}
+ours, theirs = results["graph", "capture-memory"], results["graph", "driver-memory"]
+print(ours, theirs)
+held = {mode: results["graph-neighbour", mode]["graph_reserved"]
+        for mode in ("undisturbed", "driver-memory", "capture-memory")}
+print(held)
+sys.exit(not (ours["graph_reserved"] == 0 and ours["pool_reserved"] >= 64 * mib and theirs["graph_reserved"] >= 64 * mib
+              and held["capture-memory"] == held["undisturbed"] >= 64 * mib > held["driver-memory"]))' "$work/graph.json"
+}
 # The most that was reserved holds the largest delegate, and is no less than the library and the driver say.
 peaks_are_true() {
   python3 -B -c '
@@ -102,7 +116,7 @@ need python3:python3 gnuplot:gnuplot-nox
 build_preset host
 rm -rf "$work"
 mkdir -p "$work"
-cases="per-alloc delegates release cotenant threads footprint"
+cases="per-alloc delegates release cotenant threads footprint graph capture"
 check "--help names every case" helps
 check "--version names the backend" shows "host backend" "$tool" --version
 check "info shows the device" shows "device 0" "$tool" info
@@ -131,6 +145,7 @@ check "output that cannot be written is a failure" full_disk_is_told
 check "a release gives everything back" gives_back
 check "one that does not wait is finished later" finishes_later
 check "the neighbour's cache is untouched" leaves_the_cache
+check "a declared capture leaves graph memory alone" captures_use_the_pool
 check "the driver's allocations are counted" counts
 check "lanes ask the driver for nothing twice" lanes_ask_for_nothing
 check "declared lanes make no driver call" declared_lanes_call_nothing

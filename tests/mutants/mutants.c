@@ -197,6 +197,10 @@ static const struct {
     {"parking-dropped", mutant_parking_dropped},
     {"threshold-set-once", mutant_threshold_set_once},
     {"lanes-off", mutant_lanes_off},
+    {"seal-ignored", mutant_seal_ignored},
+    {"outside-freed-at-once", mutant_outside_freed_at_once},
+    {"other-stream-forgotten", mutant_other_stream_forgotten},
+    {"abort-keeps", mutant_abort_keeps},
 };
 
 static wp_backend mutant;

@@ -26,5 +26,9 @@ void mutant_split_overlaps(wp_backend *backend);
 void mutant_parking_dropped(wp_backend *backend);
 void mutant_threshold_set_once(wp_backend *backend);
 void mutant_lanes_off(wp_backend *backend);
+void mutant_seal_ignored(wp_backend *backend);
+void mutant_outside_freed_at_once(wp_backend *backend);
+void mutant_other_stream_forgotten(wp_backend *backend);
+void mutant_abort_keeps(wp_backend *backend);
 
 #endif

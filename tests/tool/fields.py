@@ -16,8 +16,12 @@ EXTRAS = {
     "threads": ["pairs_per_second"],
     "footprint": ["largest_bytes", "reserved_peak", "driver_reserved_most", "peak_ratio"],
     "footprint-pattern": ["vendor_calls", "most_live_bytes", "reserved_peak"],
+    "graph": ["ns_done", "graph_reserved", "pool_reserved"],
+    "graph-neighbour": ["ns_done", "graph_reserved"],
+    "capture": ["ns_graph"],
 }
 API = ["delegate", "delegate-checked", "lanes", "lanes-checked"]
+CAPTURED = ["driver-memory", "capture-memory"]
 GRAPHS = ["graph-undisturbed", "graph-after-release", "graph-after-our-capture", "graph-trim-never"]
 MODES = {
     "per-alloc": ["cold", "driver", *API],
@@ -27,6 +31,9 @@ MODES = {
     "threads": ["driver", *API, "malloc", "mimalloc"],
     "footprint": ["delegate", "lanes", "lanes-checked"],
     "footprint-pattern": ["delegate", "lanes", "lanes-checked"],
+    "graph": CAPTURED,
+    "graph-neighbour": ["undisturbed", *CAPTURED],
+    "capture": CAPTURED,
 }
 PATTERNS = ["steady", "inference", "streams", "sizes", "growing", "burst", "turns", "notes", "after", "handover"]
 for pattern in PATTERNS: # replayed
