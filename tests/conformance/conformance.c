@@ -283,24 +283,33 @@ struct runner {
   void (*body)(unsigned, void *);
   unsigned index;
   void *argument;
+  atomic_uint *turn; /* whose end it is */
 };
 
+/* They start together, and end one after the other: a driver may hang where threads that had streams of their own end
+ * at the same moment (C18). */
 static void *run(void *self) {
+  const struct timespec pause = {0, 100000};
   struct runner *runner = self;
   (void)pthread_barrier_wait(runner->start);
   runner->body(runner->index, runner->argument);
+  while (atomic_load(runner->turn) != runner->index) (void)nanosleep(&pause, NULL);
   return NULL;
 }
 
 void run_threads(unsigned count, void (*body)(unsigned, void *), void *argument) {
   struct runner runners[32];
   pthread_barrier_t start_line;
+  atomic_uint turn = count; /* nobody's */
   cr_assert_leq(count, COUNT_OF(runners));
   cr_assert_eq(pthread_barrier_init(&start_line, NULL, count), 0);
   for (unsigned i = 0; i < count; i++) {
-    runners[i] = (struct runner){.start = &start_line, .body = body, .index = i, .argument = argument};
+    runners[i] = (struct runner){.start = &start_line, .body = body, .index = i, .argument = argument, .turn = &turn};
     cr_assert_eq(pthread_create(&runners[i].thread, NULL, run, &runners[i]), 0);
   }
-  for (unsigned i = 0; i < count; i++) (void)pthread_join(runners[i].thread, NULL);
+  for (unsigned i = 0; i < count; i++) {
+    atomic_store(&turn, i);
+    (void)pthread_join(runners[i].thread, NULL);
+  }
   (void)pthread_barrier_destroy(&start_line);
 }

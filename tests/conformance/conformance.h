@@ -105,7 +105,7 @@ void expect_bytes(wp_stream stream, const void *memory, int byte, size_t bytes);
 void release_later(rig_hold *hold);
 void release_is_over(void); /* fails unless the release came before this call; joins the thread */
 
-/* Runs `body` on `count` threads, which start together, and waits for all. */
+/* Runs `body` on `count` threads, which start together, and waits for all. They end one after the other. */
 void run_threads(unsigned count, void (*body)(unsigned index, void *argument), void *argument);
 
 #endif
