@@ -60,8 +60,8 @@ WP_API wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *rep
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL, closed delegate); WP_ERROR_OUT_OF_MEMORY (of the device; figures in
  * wp_last_error); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_LIMIT (the runtime's or the delegate's);
  * WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_CAPTURING (WP_CACHING_LANES: the stream is
- * being captured, or is the legacy stream and waits for one that is; or a driver that cannot allocate meanwhile);
- * WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * being captured and that was not declared, see capture.h, or is the legacy stream and waits for one that is; or a
+ * driver that cannot allocate meanwhile); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out);
 
@@ -71,16 +71,17 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * so it does where `stream` is not the one it was allocated on, until the work submitted to `stream` so far has
  * finished. Needs no host memory.
  *
- * On a capturing stream only a block allocated in that capture can be freed (WP_CACHING_DRIVER); the free becomes part
+ * In a declared capture any block can be freed (capture.h). On a stream that is captured otherwise only a block
+ * allocated in that capture can be (WP_CACHING_DRIVER); the free becomes part
  * of the graph. A block allocated in a capture and not freed there is freed on another stream, or after the capture, as
  * often as launches of the graph have allocated it anew.
  *
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
  * (not a block of this runtime, or freed already: of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE;
- * WP_ERROR_CAPTURING (a block from outside on a capturing stream, or other streams were named; the legacy stream while
- * a stream it waits for is being captured; or a driver that frees nothing meanwhile: free after the capture);
- * WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the block
- * stays live.
+ * WP_ERROR_CAPTURING (a block from outside on a stream whose capture is not declared, or other streams were named; the
+ * legacy stream while a stream it waits for is being captured; or a driver that frees nothing meanwhile: free after the
+ * capture); WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error
+ * the block stays live.
  */
 WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 

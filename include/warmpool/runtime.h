@@ -30,7 +30,7 @@ typedef enum wp_caching {
                            does with memory of its own pool. The library has that memory in segments of at least 2 MiB,
                            rounds a request up by less than a sixteenth (or to 512 bytes), gives segments that no
                            request fits back to the driver, and takes a finished one from another stream before it
-                           asks for more. A stream that is being captured is not served */
+                           asks for more. A stream that is being captured is served if that is declared (capture.h) */
   WP_CACHING_DRIVER = 1 /* In the driver's pool, which every allocation and free goes to. On a stream that is being
                            captured it gives the graph's own memory */
 } wp_caching;
@@ -39,10 +39,10 @@ typedef enum wp_caching {
 typedef enum wp_stream_contract {
   WP_STREAMS_CHECKED = 0, /* promises nothing: every call asks the driver which stream the handle stands for, and every
                              free records an event, so a stream may be destroyed at any time after its last call */
-  WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed, and in WP_CACHING_LANES to name no
-                             stream while it is being captured; in return calls ask less and record seldom. A release
-                             records the rest then, and so waits for what was sent to those streams after their last
-                             frees, too; until then other streams may not get to have such memory */
+  WP_STREAMS_DECLARED = 1 /* promises wp_stream_retire before a stream is destroyed, and in WP_CACHING_LANES to declare
+                             captures (capture.h), or to name no stream while it is being captured; in return calls
+                             ask less and record seldom. A release, and a stream that is short of memory, record the
+                             rest then, and so wait for what was sent to those streams after their last frees, too */
 } wp_stream_contract;
 
 /* What an allocation does when the driver is out of memory. */
@@ -148,7 +148,8 @@ WP_API wp_status wp_tick(wp_runtime *runtime);
  * at all for a stream this runtime has not seen. Does not wait for the stream's work. No other call may name the stream
  * at the same time.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_CAPTURING (the stream is being captured and
- * has frees to record: call it again after the capture); WP_ERROR_FORKED; WP_ERROR_DRIVER (the stream is still known).
+ * has frees to record, or is in a declared capture: call it again after that); WP_ERROR_FORKED; WP_ERROR_DRIVER (the
+ * stream is still known).
  */
 WP_API wp_status wp_stream_retire(wp_runtime *runtime, int device, wp_stream stream);
 

@@ -91,8 +91,8 @@ typedef struct wp_driver_stats {
 /*
  * What a release (the last close, or a trim) found and what it left. It says what did not go back, and why:
  * live_bytes are still in use, pending_bytes wait for work that has not finished, and whatever else is left of
- * reserved_after was kept on purpose (keep_bytes) or shares a segment, or the driver's mapping granule, with one of the
- * others.
+ * reserved_after is held for graphs (capture_bytes), was kept on purpose (keep_bytes) or shares a segment, or the
+ * driver's mapping granule, with one of the others.
  */
 typedef struct wp_release_report {
   size_t size;              /* set by the caller: sizeof(wp_release_report) */

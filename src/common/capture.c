@@ -3,6 +3,7 @@
 
 #include "delegate.h"
 #include "graph_memory.h"
+#include "release.h"
 #include "runtime.h"
 #include "warm.h"
 
@@ -310,6 +311,7 @@ static wp_status abort_capture(wp_capture *capture) {
   if (status == WP_OK) drop_capture(capture, arena);
   wp__arena_release(arena);
   wp__arena_leave(arena);
+  if (status == WP_OK) wp__release_if_closed(device); /* only now the bays may be open */
   return status;
 }
 

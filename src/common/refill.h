@@ -9,8 +9,8 @@
  * are claimed. False: it has not got it, or the delegate is closed, or host memory is missing; nothing is described. */
 bool wp__lane_serve(wp_delegate *delegate, uint64_t life, wp__stream *stream, unsigned class, void **out);
 
-/* Allocates, with more memory for the lane if need be, on a stream that is not being captured. The device is current,
- * and limits are claimed. */
+/* Allocates, with more memory for the lane if need be, on a stream that is not being captured, or in a bay (arena.h).
+ * The device is current, and limits are claimed. */
 wp_status wp__lane_alloc(wp_delegate *delegate, wp__stream *stream, size_t bytes, void **out);
 
 /* Sees to it that the lane can serve so much. Nothing is counted. */

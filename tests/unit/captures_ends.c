@@ -60,6 +60,16 @@ CAPTURE_TEST(that_are_aborted_wait_for_what_was_sent_before) {
   cr_assert_eq(fake_reserved(0), 0);
 }
 
+CAPTURE_TEST(that_are_aborted_after_the_last_close_keep_nothing) {
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(world_alloc(&world, 4 * MIB, world.s), world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  fake_stream_capture(world.s, false);
+  expect(WP_OK, wp_capture_abort(capture));
+  cr_assert_eq(fake_reserved(0), 0);
+  reopen();
+}
+
 /* -- what is refused -- */
 
 CAPTURE_TEST(refuse_calls_that_a_capture_cannot_take_in) {
