@@ -19,7 +19,8 @@
  * Elsewhere everything goes on as without a capture. A block that is live at the end (an output) stays the caller's; it
  * may be freed on any stream at any time, and its memory is the graph's until the release.
  *
- * Only with WP_CACHING_LANES. Functions may run on any thread; calls for one capture, and for one graph's memory, come
+ * It is so in either caching. What is free after the release stays warm in WP_CACHING_LANES, and goes to the driver's
+ * pool in WP_CACHING_DRIVER. Functions may run on any thread; calls for one capture, and for one graph's memory, come
  * one after the other. None of them launches, waits for the device, or changes the current device.
  */
 #ifndef WARMPOOL_CAPTURE_H
@@ -44,8 +45,8 @@ typedef struct wp_graph_memory wp_graph_memory; /* from end to release */
  * that were put off. *out is the caller's until wp_capture_end or wp_capture_abort. Statuses: WP_OK;
  * WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy stream, which no vendor captures, `share` of another
  * device); WP_ERROR_CAPTURING (the stream is being captured, or is in a declared capture, already);
- * WP_ERROR_NOT_SUPPORTED (WP_CACHING_DRIVER); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE
- * (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED;
+ * WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out);
 

@@ -72,16 +72,15 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * finished. Needs no host memory.
  *
  * In a declared capture any block can be freed (capture.h). On a stream that is captured otherwise only a block
- * allocated in that capture can be (WP_CACHING_DRIVER); the free becomes part
- * of the graph. A block allocated in a capture and not freed there is freed on another stream, or after the capture, as
- * often as launches of the graph have allocated it anew.
+ * allocated in that capture can be (WP_CACHING_DRIVER); the free becomes part of the graph. Such a block that is not
+ * freed there is freed on another stream, or after the capture, as often as launches of the graph have allocated it
+ * anew.
  *
- * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER
- * (not a block of this runtime, or freed already: of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE;
- * WP_ERROR_CAPTURING (a block from outside on a stream whose capture is not declared, or other streams were named; the
- * legacy stream while a stream it waits for is being captured; or a driver that frees nothing meanwhile: free after the
- * capture); WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error
- * the block stays live.
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER (not a block of this runtime, or freed already:
+ * of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (a block from outside on a
+ * stream whose capture is not declared, or other streams were named; the legacy stream while a stream it waits for is
+ * being captured; or a driver that frees nothing meanwhile: free after the capture); WP_ERROR_OUT_OF_MEMORY (the driver
+ * has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the block stays live.
  */
 WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 

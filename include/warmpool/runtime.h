@@ -32,7 +32,7 @@ typedef enum wp_caching {
                            request fits back to the driver, and takes a finished one from another stream before it
                            asks for more. A stream that is being captured is served if that is declared (capture.h) */
   WP_CACHING_DRIVER = 1 /* In the driver's pool, which every allocation and free goes to. On a stream that is being
-                           captured it gives the graph's own memory */
+                           captured it gives the graph's own memory, unless the capture is declared */
 } wp_caching;
 
 /* How the library learns about the life of a stream. */

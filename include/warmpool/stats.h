@@ -29,10 +29,11 @@ typedef struct wp_delegate wp_delegate;
  *   cached_bytes    idle in lanes                                                                            (device)
  *   parked_bytes    freed by the caller, and other streams may still use them: in nobody's hands yet         (device)
  *   capture_bytes   held for graphs (wp_graph_memory) and not live: free within them, or freed in a capture  (device)
- *   reserved_bytes  what the library holds of the driver: live, cached, parked and captured. What the driver's own pool
- * keeps beyond that only the driver can tell: wp_query_driver                                    (device) reserved_peak
- * highest reserved_bytes                                                                   (device) allocs, frees calls
- * that handed out a block, or took one back lane_hits       of the allocs: a freed block of the size was there
+ *   reserved_bytes  what the library holds of the driver: live, cached, parked, captured. What the driver's
+ *                   own pool keeps beyond that only the driver can tell: wp_query_driver                     (device)
+ *   reserved_peak   highest reserved_bytes                                                                   (device)
+ *   allocs, frees   calls that handed out a block, or took one back
+ *   lane_hits       of the allocs: a freed block of the size was there
  *   lane_misses     of the allocs: other memory of the stream had to be cut up or merged, or more was needed
  *   steals          how often such memory came from another stream, whose work on it had finished
  *   driver_allocs   allocations the driver was asked for and gave, those of wp_prime included; not those that a
@@ -42,8 +43,9 @@ typedef struct wp_delegate wp_delegate;
  *   trims           releases that trimmed the driver's pool: closes, wp_trim, exhaustion                     (device)
  *   trimmed_bytes   what those took out of it                                                                (device)
  *
- * A line marked (device) is 0 in a delegate's stats; cached_bytes, lane_hits, lane_misses and steals are 0 in
- * WP_CACHING_DRIVER. Counters of calls only grow; a reader on another thread never sees more frees than allocations.
+ * A line marked (device) is 0 in a delegate's stats; in WP_CACHING_DRIVER only declared captures have lanes, and what
+ * they leave there is cached for a moment at most. Counters of calls only grow; a reader on another thread never sees
+ * more frees than allocations.
  */
 #define WP_STATS_LIST(X)                                                                                               \
   X(live_bytes)                                                                                                        \

@@ -28,7 +28,7 @@ typedef struct wp__account {
   uint64_t limit;      /* 0: none */
   wp__counter claimed; /* towards the limit: live, and being asked of the driver */
   wp__counter live_peak;
-  /* In WP_CACHING_DRIVER; otherwise the lanes count. */
+  /* What the driver has served itself; the lanes count what they have. */
   wp__counter live;
   wp__counter allocs;
   wp__counter frees;

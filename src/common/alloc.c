@@ -41,38 +41,25 @@ static void add_figures(wp__device *device, wp_status status, size_t requested) 
   wp__fault_figures(&figures);
 }
 
-wp_status wp__delegate_hold(wp_delegate *delegate) {
-  wp_status status = wp__delegate_check(delegate);
-  if (status != WP_OK) return status;
-  if (!wp__delegate_retain(delegate)) {
-    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed");
-  }
-  if (!atomic_load_explicit(&delegate->device->lost, memory_order_acquire)) return WP_OK;
-  status = wp__refuse(WP_ERROR_NO_DEVICE, delegate->device->ordinal,
-                      "the device was lost: close this delegate and open another");
-  wp__delegate_release(delegate);
-  return status;
-}
-
 /* Blocks of the driver's are handed out in steps of this many bytes. */
 #define GRANULE ((size_t)512)
 static size_t round_up(size_t bytes) { return (bytes + (GRANULE - 1)) & ~(GRANULE - 1); }
 
-static wp_status round_request(const wp_delegate *delegate, size_t bytes, size_t *rounded) {
+static wp_status round_request(const wp_delegate *delegate, size_t bytes, bool in_lane, size_t *rounded) {
   const wp__device *device = delegate->device;
   if (bytes <= WP__CLASS_LARGEST) {
-    *rounded = device->lanes ? wp__class_bytes(wp__class_above(bytes)) : round_up(bytes);
+    *rounded = in_lane ? wp__class_bytes(wp__class_above(bytes)) : round_up(bytes);
     return WP_OK;
   }
   return wp__refuse(WP_ERROR_OUT_OF_MEMORY, device->ordinal, "no device has %zu bytes", bytes);
 }
 
-/* With the limits claimed and the device current. */
-static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream handle, void **out) {
+/* With the limits claimed and the device current. `captured`: what wp__stream_captured says of the handle. */
+static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream handle, const wp__stream *captured,
+                               void **out) {
   wp__device *device = delegate->device;
   wp__stream *stream;
   wp_capture_state state;
-  wp__stream *captured = wp__stream_captured(device, handle);
   if (captured != NULL) return wp__lane_alloc(delegate, captured->bay, bytes, out);
   wp_status status = wp__stream_look(device, handle, true, &stream, &state);
   if (status != WP_OK) return status;
@@ -82,7 +69,8 @@ static wp_status alloc_claimed(wp_delegate *delegate, size_t bytes, wp_stream ha
   return wp__lane_alloc(delegate, stream, bytes, out);
 }
 
-static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out) {
+static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream stream, const wp__stream *captured,
+                               void **out) {
   wp__scope scope;
   wp__device *device = delegate->device;
   wp_status status = claim_limits(delegate, bytes);
@@ -90,9 +78,10 @@ static wp_status alloc_rounded(wp_delegate *delegate, size_t bytes, wp_stream st
   status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status == WP_OK) {
     wp__home_poll(device);
-    status = alloc_claimed(delegate, bytes, stream, out);
+    status = alloc_claimed(delegate, bytes, stream, captured, out);
     wp__scope_leave(&scope);
-    if (device->lanes) wp__release_if_closed(device); /* meanwhile: what the lane got for this is idle */
+    /* Meanwhile: what the lane got for this is idle. */
+    if (device->lanes || captured != NULL) wp__release_if_closed(device);
   }
   if (status != WP_OK) {
     wp__limits_unclaim(delegate, device, bytes);
@@ -104,8 +93,9 @@ static wp_status alloc_some(wp_delegate *delegate, size_t bytes, wp_stream strea
   wp__device *device = delegate->device;
   wp_runtime *runtime = device->runtime;
   size_t rounded = 0;
-  wp_status status = round_request(delegate, bytes, &rounded);
-  if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, out);
+  const wp__stream *captured = wp__stream_captured(device, stream);
+  wp_status status = round_request(delegate, bytes, device->lanes || captured != NULL, &rounded);
+  if (status == WP_OK) status = alloc_rounded(delegate, rounded, stream, captured, out);
   if (status == WP_OK) {
     if (runtime->trace == NULL) return WP_OK;
     wp__trace_alloc(runtime->trace, wp__map_get(&runtime->blocks.map, *out), bytes, stream, device->ordinal);
@@ -125,7 +115,6 @@ wp_status wp__alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void 
     *out = NULL;
   } else {
     status = alloc_some(delegate, bytes, stream, out);
-    if (status == WP_OK && !delegate->device->lanes) return WP_OK; /* the block keeps the reference */
   }
   wp__delegate_release(delegate);
   return status;
@@ -155,7 +144,7 @@ static wp_status prime(wp_delegate *delegate, size_t bytes, wp_stream stream) {
   wp_status status = wp__delegate_hold(delegate);
   if (status != WP_OK) return status;
   if (bytes != 0) {
-    status = round_request(delegate, bytes, &rounded);
+    status = round_request(delegate, bytes, delegate->device->lanes, &rounded);
     if (status == WP_OK) status = prime_rounded(delegate, rounded, stream);
     add_figures(delegate->device, status, bytes);
     if (status == WP_OK) {

@@ -23,7 +23,8 @@ wp__arena *wp__arena_create(wp__device *device); /* with one user; NULL: out of 
 void wp__arena_share(wp__arena *arena);
 /* A user less: with the last one what is idle in the bays counts as parked, until the arena is left. */
 void wp__arena_release(wp__arena *arena);
-/* A holder less, who was a user and is none any more; the last one opens the bays, and the arena is gone. */
+/* A holder less, who was a user and is none any more; the last one opens the bays, and the arena is gone. With
+ * WP_CACHING_DRIVER what is in them goes to the driver's pool; the device is current, or lost. */
 void wp__arena_leave(wp__arena *arena);
 
 /* A bay that no stream of a capture has, for one of the given name. NULL: out of host memory. */

@@ -43,7 +43,7 @@ enum { WP__BLOCK_IDLE = 0, WP__BLOCK_LIVE = 1, WP__BLOCK_LOCKED = 2, WP__BLOCK_T
 
 struct wp__block {
   _Alignas(WP__CACHE_LINE) atomic_uint_least64_t word;
-  /* The lock under which the word of a lane's block leaves LIVE; NULL, in WP_CACHING_DRIVER: by compare-and-swap. */
+  /* The lock under which the word of a lane's block leaves LIVE; NULL, for the driver's: by compare-and-swap. */
   _Atomic(wp__spin *) guard;
   /* Written while TAKEN, with release; read by anyone, with acquire, and then `word` again. */
   _Atomic(void *) ptr;
@@ -59,13 +59,21 @@ struct wp__block {
   wp__use own;               /* so that a free needs no host memory */
   bool captured;             /* allocated on a capturing stream: the memory is the graph's */
   wp__range range;           /* the memory, where it comes from a lane, as the lane's heap sees it */
-  unsigned class;            /* of range.bytes */
+  unsigned class;            /* of range.bytes, or one of those below */
   wp__tally *tally;          /* on which the live block counts, of the lane */
   wp__block *queue;          /* next in the device's queue of parked blocks, or in a list of a lane */
   uint32_t index;            /* of the record */
   atomic_uint next;          /* in the free list: index + 1 */
   _Atomic(size_t) requested; /* while the runtime has a trace: what the caller asked for */
 };
+
+/* The `class` of a record that is no block out of a lane. */
+#define WP__CLASS_OF_SEGMENT WP__CLASSES      /* a whole one, which has left the lane for a while */
+#define WP__CLASS_OF_GRAPH (WP__CLASSES + 1)  /* no memory: what a graph's memory waits for */
+#define WP__CLASS_OF_DRIVER (WP__CLASSES + 2) /* an allocation of the driver's, handed out as it is */
+
+/* Whether the memory comes from a lane; the caller has the block TAKEN. */
+static inline bool wp__block_is_of_lane(const wp__block *block) { return block->class <= WP__CLASS_OF_SEGMENT; }
 
 #define WP__BLOCKS_PER_SLAB 1024u
 #define WP__SLABS_MAX 16384u

@@ -2,6 +2,7 @@
 #include "capture.h"
 
 #include "delegate.h"
+#include "free.h"
 #include "graph_memory.h"
 #include "release.h"
 #include "runtime.h"
@@ -122,10 +123,6 @@ static wp_status begin_on(wp__device *device, wp_stream handle, const wp_graph_m
 static wp_status begin_held(wp_delegate *delegate, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
   wp__scope scope;
   wp__device *device = delegate->device;
-  if (!device->lanes) {
-    return wp__refuse(WP_ERROR_NOT_SUPPORTED, device->ordinal,
-                      "with WP_CACHING_DRIVER captured allocations are the driver's: begin no capture here");
-  }
   if (out == NULL) return wp__refuse(WP_ERROR_INVALID_ARGUMENT, device->ordinal, "out is NULL");
   if (share != NULL && share->device != device) {
     return wp__refuse(WP_ERROR_INVALID_ARGUMENT, device->ordinal, "the memory to share is of another device");
@@ -177,22 +174,13 @@ wp_status wp_capture_join(wp_capture *capture, wp_stream stream) {
 
 /* It counts as freed, and its memory as the graph's. */
 static void keep(wp__device *device, wp_graph_memory *memory, wp__block *block) {
-  wp__tally *tally = block->tally;
-  wp_delegate *delegate = tally->delegate;
-  uint64_t life = tally->life, bytes = block->range.bytes;
-  wp__lane *lane = &atomic_load(&block->origin)->lane;
-  wp__limits_unclaim(delegate, device, bytes);
-  (void)wp__counter_add(&device->kept_bytes, bytes); /* before it is not live any more */
-  wp__spin_lock(&lane->lock);
-  lane->parked_bytes += bytes;
-  wp__tally_free(tally, bytes);
-  wp__spin_unlock(&lane->lock);
+  uint64_t bytes = atomic_load(&block->bytes);
+  wp__withdraw(device, block, &device->kept_bytes);
   wp__mutex_lock(&device->lock);
   block->queue = memory->kept;
   memory->kept = block;
   memory->kept_bytes += bytes;
   wp__mutex_unlock(&device->lock);
-  (void)wp__delegate_freed(delegate, life);
 }
 
 void wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
@@ -279,14 +267,17 @@ static wp_status let_go_after_members(wp_capture *capture) {
   return status;
 }
 
+/* With the device current. */
 static wp_status abort_on_device(wp_capture *capture) {
-  wp__device *device = capture->device;
-  wp__scope scope;
-  wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  wp__arena *arena = capture->memory->arena;
+  wp_status status = check_ended(capture);
   if (status != WP_OK) return status;
-  status = check_ended(capture);
-  wp__scope_leave(&scope);
-  return status == WP_OK ? let_go_after_members(capture) : status;
+  wp__arena_share(arena); /* it is needed when the memory may be gone already */
+  status = let_go_after_members(capture);
+  if (status == WP_OK) drop_capture(capture, arena);
+  wp__arena_release(arena);
+  wp__arena_leave(arena);
+  return status;
 }
 
 static void abort_lost(wp_capture *capture) {
@@ -297,6 +288,7 @@ static void abort_lost(wp_capture *capture) {
 }
 
 static wp_status abort_capture(wp_capture *capture) {
+  wp__scope scope;
   if (capture == NULL) return WP_OK;
   wp__device *device = capture->device;
   wp_status status = wp__runtime_check(device->runtime);
@@ -305,12 +297,10 @@ static wp_status abort_capture(wp_capture *capture) {
     abort_lost(capture);
     return WP_OK;
   }
-  wp__arena *arena = capture->memory->arena;
-  wp__arena_share(arena); /* it is needed when the memory may be gone already */
+  status = wp__scope_enter(&scope, device->runtime, device->ordinal);
+  if (status != WP_OK) return status;
   status = abort_on_device(capture);
-  if (status == WP_OK) drop_capture(capture, arena);
-  wp__arena_release(arena);
-  wp__arena_leave(arena);
+  wp__scope_leave(&scope);
   if (status == WP_OK) wp__release_if_closed(device); /* only now the bays may be open */
   return status;
 }

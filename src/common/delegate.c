@@ -85,6 +85,19 @@ wp_status wp__delegate_check(const wp_delegate *delegate) {
   return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed and its blocks are freed");
 }
 
+wp_status wp__delegate_hold(wp_delegate *delegate) {
+  wp_status status = wp__delegate_check(delegate);
+  if (status != WP_OK) return status;
+  if (!wp__delegate_retain(delegate)) {
+    return wp__refuse(WP_ERROR_INVALID_ARGUMENT, WP__NO_DEVICE, "the delegate is closed");
+  }
+  if (!atomic_load_explicit(&delegate->device->lost, memory_order_acquire)) return WP_OK;
+  status = wp__refuse(WP_ERROR_NO_DEVICE, delegate->device->ordinal,
+                      "the device was lost: close this delegate and open another");
+  wp__delegate_release(delegate);
+  return status;
+}
+
 static wp_status copy_name(const char *from, char **to) {
   size_t length = from == NULL ? 0 : strlen(from);
   *to = NULL;

@@ -30,7 +30,7 @@ struct wp_delegate {
 /* False: the delegate is closed. */
 bool wp__delegate_retain(wp_delegate *delegate);
 void wp__delegate_release(wp_delegate *delegate);
-/* The same for a call that uses an open delegate, with the reason where it is none (alloc.c). */
+/* The same for a call that uses an open delegate, with the reason where it is none. */
 wp_status wp__delegate_hold(wp_delegate *delegate);
 /* A block of a closed delegate's has gone: its record is kept for another one, if that was the last. */
 void wp__delegate_settle(wp_delegate *delegate);

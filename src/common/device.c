@@ -260,6 +260,10 @@ wp_status wp__device_reapply_threshold(wp__device *device) {
   return wp__device_apply_threshold(device);
 }
 
+void wp__device_hold(wp__device *device, uint64_t bytes) {
+  wp__counter_raise(&device->reserved_peak, wp__counter_add(&device->held_bytes, bytes));
+}
+
 /* -- events -- */
 
 wp_status wp__event_get(wp__device *device, wp_event *out) {

@@ -42,7 +42,7 @@ struct wp__device {
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
-  wp__counter held_bytes; /* in the lanes' segments */
+  wp__counter held_bytes; /* all that is the driver's: segments of lanes, and blocks that are none's */
   /* Freed on users' streams, past the lanes, since the beginning; and so much of it was seen to finish. */
   wp__counter direct_bytes, direct_seen;
   wp__counter note_clock;
@@ -109,6 +109,9 @@ void wp__device_free(wp__device *device);
 wp_status wp__device_apply_threshold(wp__device *device);
 /* The driver may have dropped it: it is told again. */
 wp_status wp__device_reapply_threshold(wp__device *device);
+
+/* Counts bytes that the driver has given. */
+void wp__device_hold(wp__device *device, uint64_t bytes);
 
 /* Events without an owner, kept for the next user. */
 wp_status wp__event_get(wp__device *device, wp_event *out);

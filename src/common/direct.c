@@ -64,6 +64,7 @@ static void give_up(wp__device *device, wp__block *block, wp__stream *stream) {
   } else {
     /* Nobody has used it: all that has to come before a free on home is the allocation itself. */
     if (wp__use_record(device, handle, stream, &block->own) == WP_OK) block->uses = &block->own;
+    wp__device_hold(device, bytes);
     (void)wp__counter_add(&device->parked_bytes, bytes);
     wp__home_park(device, block);
   }
@@ -74,6 +75,7 @@ static void give_up(wp__device *device, wp__block *block, wp__stream *stream) {
 
 static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *device, wp_delegate *delegate,
                      wp_stream stream) {
+  block->class = WP__CLASS_OF_DRIVER;
   atomic_store_explicit(&block->bytes, bytes, memory_order_release);
   atomic_store_explicit(&block->device, device, memory_order_release);
   atomic_store_explicit(&block->delegate, delegate, memory_order_release);
@@ -89,6 +91,7 @@ static void forget_captured(wp__device *device, void *ptr) {
     wp__trace_gone(device->runtime->trace, block, device->ordinal);
     wp__uses_drop(device, block);
     wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
+    wp__counter_sub(&device->held_bytes, atomic_load(&block->bytes));
   }
   if (block != NULL) wp__block_drop(blocks, block);
 }
@@ -108,8 +111,9 @@ static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   }
   if (block->captured) (void)wp__counter_add(&device->graph_live, bytes);
   (void)wp__account_alloc(&delegate->account, bytes);
-  uint64_t live = wp__account_alloc(&device->account, bytes);
-  wp__counter_raise(&device->reserved_peak, live + wp__counter_get(&device->parked_bytes));
+  (void)wp__account_alloc(&device->account, bytes);
+  wp__device_hold(device, bytes);
+  (void)atomic_fetch_add(&delegate->references, 1); /* the block's */
   wp__block_publish(block);
   return WP_OK;
 }

@@ -58,38 +58,39 @@ static wp_status free_to_driver(wp__device *device, wp__block *block, wp_stream 
     wp__block_drop(&device->runtime->blocks, block);
   }
   wp__count_free(device, delegate, bytes, captured);
+  wp__counter_sub(&device->held_bytes, bytes);
   return WP_OK;
 }
 
-/* The same for a block of a lane's, which stays in the map. */
-static void park_of_lane(wp__device *device, wp__block *block) {
+/* Of a block of a lane's, which stays in the map. */
+static void withdraw_from_lane(wp__device *device, wp__block *block) {
   wp__tally *tally = block->tally;
   wp_delegate *delegate = tally->delegate;
   uint64_t life = tally->life;
   wp__lane *lane = &atomic_load(&block->origin)->lane;
   wp__limits_unclaim(delegate, device, block->range.bytes);
-  (void)wp__counter_add(&device->parked_bytes, block->range.bytes); /* before it is not live any more */
   wp__spin_lock(&lane->lock);
   lane->parked_bytes += block->range.bytes;
   wp__tally_free(tally, block->range.bytes);
   wp__spin_unlock(&lane->lock);
-  wp__home_park(device, block);
   (void)wp__delegate_freed(delegate, life);
+}
+
+void wp__withdraw(wp__device *device, wp__block *block, wp__counter *counter) {
+  uint64_t bytes = atomic_load(&block->bytes);
+  (void)wp__counter_add(counter, bytes); /* before it is not live any more */
+  if (wp__block_is_of_lane(block)) {
+    withdraw_from_lane(device, block);
+  } else {
+    if (!block->captured) forget(device, block);
+    wp__count_free(device, atomic_load(&block->delegate), bytes, block->captured);
+  }
 }
 
 /* Once its uses have finished. */
 static void park(wp__device *device, wp__block *block) {
-  if (device->lanes) {
-    park_of_lane(device, block);
-    return;
-  }
-  (void)wp__counter_add(&device->parked_bytes, atomic_load(&block->bytes));
-  wp_delegate *delegate = atomic_load(&block->delegate);
-  uint64_t bytes = atomic_load(&block->bytes);
-  bool captured = block->captured;
-  if (!captured) forget(device, block);
+  wp__withdraw(device, block, &device->parked_bytes);
   wp__home_park(device, block);
-  wp__count_free(device, delegate, bytes, captured); /* after the park, so that `reserved` never dips */
 }
 
 /* -- wp_free -- */
@@ -112,8 +113,8 @@ static bool is_same_life(wp__stream *stream, uint64_t epoch) {
 static wp_status look_for_free(wp__device *device, const wp__block *block, wp_stream handle, bool *asks,
                                wp__stream **out, wp_capture_state *state) {
   bool special = wp__stream_is_special(handle);
-  *asks = device->lanes || special || block->captured || block->uses != NULL || handle != atomic_load(&block->stream) ||
-          !is_same_life(block->origin, block->origin_epoch);
+  *asks = wp__block_is_of_lane(block) || special || block->captured || block->uses != NULL ||
+          handle != atomic_load(&block->stream) || !is_same_life(block->origin, block->origin_epoch);
   wp_status status = wp__stream_look(device, handle, *asks, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
   if (!*asks) status = wp__stream_look(device, handle, true, out, state);
@@ -125,7 +126,7 @@ static wp_status look_for_free(wp__device *device, const wp__block *block, wp_st
 /* Some drivers give a block that is freed on another stream than its own back to its own at once, while the other still
  * works on it (H7). So the driver sees such a free when that work has finished. */
 static bool is_of_another_stream(const wp__device *device, const wp__block *block, wp__stream *stream) {
-  if (device->lanes) return block->origin != stream;
+  if (wp__block_is_of_lane(block)) return block->origin != stream;
   if (block->captured) return false; /* the driver's graph memory: its own rules */
   /* With no delegate open nobody may call again to free what was parked: if the driver can, it does. */
   bool is_closed = atomic_load_explicit(&device->open_delegates, memory_order_relaxed) == 0;
@@ -202,10 +203,10 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
   if (status != WP_OK) return status;
 
   if (stream != NULL && !waits && !is_of_another_stream(device, block, stream)) {
-    if (device->lanes) return free_to_lane(device, block, stream);
+    if (wp__block_is_of_lane(block)) return free_to_lane(device, block, stream);
     return free_in_order(device, block, stream, device->checked || asks);
   }
-  if (device->lanes && stream != NULL && free_past_lane(device, block, stream)) return WP_OK;
+  if (wp__block_is_of_lane(block) && stream != NULL && free_past_lane(device, block, stream)) return WP_OK;
   status = wp__use_record(device, handle, stream, &block->own);
   if (status != WP_OK) return status;
   block->own.next = block->uses;

@@ -13,6 +13,10 @@ wp_status wp__free(wp_runtime *runtime, const char *action, void *ptr, const wp_
  * the driver, and freed as well. */
 wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture);
 
+/* The block, which is TAKEN, is not live any more: its bytes count on `counter` (of the device's: parked, or kept for a
+ * graph) until somebody gives them back. */
+void wp__withdraw(wp__device *device, wp__block *block, wp__counter *counter);
+
 /* The caller has no claim to the block any more. The record may be another's already, so this takes what it said. */
 void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured);
 

@@ -65,6 +65,7 @@ static void forget_kept(wp__device *device, wp__block *kept) {
     wp__block *block = kept;
     kept = block->queue;
     void *ptr = atomic_load(&block->ptr);
+    if (!wp__block_is_of_lane(block)) wp__counter_sub(&device->held_bytes, atomic_load(&block->bytes));
     wp__uses_forget(block);
     if (wp__map_get(&blocks->map, ptr) == block) (void)wp__map_set(&blocks->map, ptr, NULL);
     wp__block_drop(blocks, block);

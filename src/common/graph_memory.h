@@ -15,9 +15,6 @@ struct wp_graph_memory {
   uint64_t kept_bytes;
 };
 
-/* The `class` of `record`. */
-#define WP__CLASS_OF_GRAPH (WP__CLASSES + 1)
-
 /* `share` or NULL, as in wp_capture_begin. */
 wp_status wp__graph_memory_make(wp__device *device, const wp_graph_memory *share, wp_graph_memory **out);
 /* Of a capture that did not begin. */

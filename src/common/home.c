@@ -65,7 +65,7 @@ static void return_to_lane(wp__device *device, wp__block *block) {
   wp__lane *lane = &atomic_load(&block->origin)->lane;
   uint64_t bytes = block->range.bytes;
   wp__spin_lock(&lane->lock);
-  if (block->class == WP__CLASSES) { /* a whole segment, which had left the lane */
+  if (block->class == WP__CLASS_OF_SEGMENT) {
     wp__lane_add(lane, block, block->range.address, bytes, 0);
   } else {
     lane->parked_bytes -= bytes;
@@ -83,7 +83,9 @@ static wp_status free_on_home(wp__device *device, wp__block *block) {
   wp_status status = wp__free_in_driver(device, block, device->home, false);
   if (status != WP_OK) return status;
   wp__home_mark(device); /* before the bytes leave `parked`: a release looks at both */
-  wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
+  uint64_t bytes = atomic_load(&block->bytes);
+  wp__counter_sub(&device->parked_bytes, bytes);
+  wp__counter_sub(&device->held_bytes, bytes);
   if (block->captured) {
     wp__block_rest(block); /* a launch of its graph may bring it back */
   } else {
@@ -98,7 +100,7 @@ static wp_status go_on(wp__device *device, wp__block *block) {
     wp__graph_finished(device, block);
     return WP_OK;
   }
-  if (!device->lanes) return free_on_home(device, block);
+  if (!wp__block_is_of_lane(block)) return free_on_home(device, block);
   return_to_lane(device, block);
   return WP_OK;
 }
@@ -169,8 +171,10 @@ void wp__home_forget(wp__device *device) {
       wp__graph_finished(device, block);
       continue;
     }
-    wp__counter_sub(&device->parked_bytes, atomic_load(&block->bytes));
-    if (block->captured || device->lanes) {
+    uint64_t bytes = atomic_load(&block->bytes);
+    wp__counter_sub(&device->parked_bytes, bytes);
+    if (!wp__block_is_of_lane(block)) wp__counter_sub(&device->held_bytes, bytes);
+    if (block->captured || wp__block_is_of_lane(block)) {
       (void)wp__map_set(&device->runtime->blocks.map, atomic_load(&block->ptr), NULL);
     }
     wp__block_drop(&device->runtime->blocks, block);

@@ -261,9 +261,9 @@ static wp_status order_home_after(wp__device *device, wp__stream *stream, uint64
 
 wp_status wp__lanes_abandon(wp__device *device) {
   wp_status first = WP_OK;
-  if (!device->lanes) return WP_OK;
   for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
     uint64_t until;
+    if (!device->lanes && !stream->is_bay) continue; /* nothing of a lane's was freed there */
     wp__block *segment;
     first = wp__both(first, order_home_after(device, stream, &until));
     wp__counter_raise(&stream->observed, until); /* for home, it is */
@@ -279,8 +279,8 @@ wp_status wp__lanes_abandon(wp__device *device) {
 void wp__lanes_forget(wp__device *device) {
   for (wp__stream *stream = NULL; (stream = wp__stream_next(device, stream)) != NULL;) {
     wp__spin_lock(&stream->lane.lock);
+    wp__counter_sub(&device->held_bytes, stream->lane.held_bytes);
     wp__lane_forget(&stream->lane, &device->runtime->blocks);
     wp__spin_unlock(&stream->lane.lock);
   }
-  atomic_store(&device->held_bytes, 0);
 }

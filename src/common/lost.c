@@ -14,7 +14,9 @@ static void forget_block(wp__device *device, wp__block *block, bool was_live) {
   (void)wp__map_set(&blocks->map, atomic_load(&block->ptr), NULL);
   wp__uses_forget(block);
   wp__block_drop(blocks, block);
-  if (was_live) wp__count_free(device, delegate, bytes, false);
+  if (!was_live) return;
+  wp__count_free(device, delegate, bytes, false);
+  wp__counter_sub(&device->held_bytes, bytes);
 }
 
 /* A live block of a lane's. */
@@ -64,7 +66,7 @@ static wp_status lose(wp_runtime *runtime, int ordinal) {
     bool was_live;
     if (!wp__block_claim_on(block, device, &was_live)) continue;
     if (was_live) wp__trace_gone(runtime->trace, block, device->ordinal);
-    if (device->lanes) {
+    if (wp__block_is_of_lane(block)) {
       forget_block_of_lane(device, block);
     } else {
       forget_block(device, block, was_live);

@@ -6,6 +6,7 @@
 #include "lanes.h"
 #include "runtime.h"
 #include "segment.h"
+#include "stats.h"
 
 struct request {
   wp__device *device;
@@ -282,12 +283,8 @@ static wp_status enter(struct request *request) {
 }
 
 static void raise_peaks(wp_delegate *delegate, wp__device *device) {
-  wp__counts sum;
-  uint64_t idle;
-  wp__lanes_sum(device, &sum, &idle);
-  wp__counter_raise(&device->account.live_peak, wp__counts_live(&sum));
-  wp__lanes_sum_of(delegate, &sum);
-  wp__counter_raise(&delegate->account.live_peak, wp__counts_live(&sum));
+  wp__counter_raise(&device->account.live_peak, wp__device_live(device));
+  wp__counter_raise(&delegate->account.live_peak, wp__delegate_live(delegate));
 }
 
 static wp_status hand_out(struct request *request, void **out) {

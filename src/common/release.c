@@ -50,7 +50,7 @@ static uint64_t pending_bytes(wp__device *device, const wp_pool_usage *usage, ui
                               uint64_t graph_idle) {
   uint64_t idle = usage->reserved > usage->used ? usage->reserved - usage->used : 0;
   uint64_t excess = graph_idle + (idle > keep_bytes ? idle - keep_bytes : 0);
-  uint64_t parked = wp__counter_get(&device->parked_bytes);
+  uint64_t parked = wp__counter_get(&device->parked_bytes) + wp__lanes_pending(device, 0);
   uint64_t unobserved = unobserved_bytes(device);
   if (atomic_load(&device->home_dirty)) unobserved = excess; /* read last: what leaves the other two makes home dirty */
   return (unobserved < excess ? unobserved : excess) + parked;
@@ -110,7 +110,7 @@ wp_status wp__release(wp__device *device, uint64_t keep_bytes, wp_wait wait, wp_
   status = WP__CALL(runtime, ordinal, pool_usage, device->pool, &before);
   status = wp__both(status, observe_all(device, wait, &waited_ns));
   status = wp__both(status, wp__home_collect(device, wait, &waited_ns));
-  if (device->lanes) status = wp__both(status, wp__lanes_give_back(device, keep_bytes, false));
+  status = wp__both(status, wp__lanes_give_back(device, device->lanes ? keep_bytes : 0, false));
   status = wp__both(status, wp__home_synchronize(device));
   if (keep_bytes > 0 && !device->lanes) { /* asked anew: until now parked blocks counted as used */
     status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &after));

@@ -80,7 +80,7 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
 
 wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
   wp_status status = allocate_in_order(device, stream, bytes, out);
-  if (status == WP_OK) wp__counter_raise(&device->reserved_peak, wp__counter_add(&device->held_bytes, bytes));
+  if (status == WP_OK) wp__device_hold(device, bytes);
   return status;
 }
 
@@ -164,7 +164,7 @@ void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *
   atomic_store(&segment->ptr, segment->range.address);
   atomic_store(&segment->bytes, bytes);
   segment->origin = owner;
-  segment->class = WP__CLASSES;
+  segment->class = WP__CLASS_OF_SEGMENT;
   segment->uses = NULL;
   if (wp__use_record(device, stream->handle, stream, &segment->own) != WP_OK) {
     wp__log_fault(device->runtime, "freed memory is lost");

@@ -6,20 +6,12 @@
 #include "runtime.h"
 #include "stats.h"
 
-static void fill_from_account(const wp__account *account, wp_stats *out) {
-  out->frees = wp__counter_get(&account->frees); /* before allocs */
-  out->live_bytes = wp__counter_get(&account->live);
-  out->live_peak = wp__counter_get(&account->live_peak);
-  out->allocs = wp__counter_get(&account->allocs);
+/* What the driver has served, and what lanes have. A read may see more live than any miss has. */
+static void fill(wp__account *account, const wp__counts *counts, wp_stats *out) {
+  out->frees = wp__counter_get(&account->frees) + counts->frees; /* before allocs */
+  out->live_bytes = wp__counter_get(&account->live) + wp__counts_live(counts);
+  out->allocs = wp__counter_get(&account->allocs) + counts->allocs;
   out->live_blocks = out->allocs - out->frees;
-}
-
-/* A read may see more live than any miss has. */
-static void fill_from_counts(wp__account *account, const wp__counts *counts, wp_stats *out) {
-  out->allocs = counts->allocs;
-  out->frees = counts->frees;
-  out->live_bytes = wp__counts_live(counts);
-  out->live_blocks = counts->allocs - counts->frees;
   out->lane_misses = counts->misses;
   out->lane_hits = counts->allocs - counts->misses;
   out->steals = counts->steals;
@@ -28,30 +20,20 @@ static void fill_from_counts(wp__account *account, const wp__counts *counts, wp_
 }
 
 void wp__delegate_stats(wp_delegate *delegate, wp_stats *out) {
-  wp__device *device = delegate->device;
   wp__counts counts;
   *out = (wp_stats)WP_STATS_INIT;
-  if (device->lanes) {
-    wp__lanes_sum_of(delegate, &counts);
-    fill_from_counts(&delegate->account, &counts, out);
-  } else {
-    fill_from_account(&delegate->account, out);
-  }
+  wp__lanes_sum_of(delegate, &counts);
+  fill(&delegate->account, &counts, out);
 }
 
 void wp__device_stats(wp__device *device, wp_stats *out) {
   wp__counts counts;
   *out = (wp_stats)WP_STATS_INIT;
   out->parked_bytes = wp__counter_get(&device->parked_bytes);
-  if (device->lanes) {
-    wp__lanes_sum(device, &counts, &out->cached_bytes);
-    fill_from_counts(&device->account, &counts, out);
-    out->capture_bytes = wp__lanes_sealed(device);
-    out->reserved_bytes = wp__counter_get(&device->held_bytes);
-  } else {
-    fill_from_account(&device->account, out);
-    out->reserved_bytes = out->live_bytes + out->parked_bytes;
-  }
+  wp__lanes_sum(device, &counts, &out->cached_bytes);
+  fill(&device->account, &counts, out);
+  out->capture_bytes = wp__lanes_sealed(device);
+  out->reserved_bytes = wp__counter_get(&device->held_bytes);
   out->reserved_peak = wp__counter_get(&device->reserved_peak);
   out->driver_frees = wp__counter_get(&device->driver_frees);
   out->driver_allocs = wp__counter_get(&device->driver_allocs);
@@ -63,9 +45,14 @@ void wp__device_stats(wp__device *device, wp_stats *out) {
 uint64_t wp__device_live(wp__device *device) {
   wp__counts counts;
   uint64_t idle;
-  if (!device->lanes) return wp__counter_get(&device->account.live);
   wp__lanes_sum(device, &counts, &idle);
-  return wp__counts_live(&counts);
+  return wp__counter_get(&device->account.live) + wp__counts_live(&counts);
+}
+
+uint64_t wp__delegate_live(const wp_delegate *delegate) {
+  wp__counts counts;
+  wp__lanes_sum_of(delegate, &counts);
+  return wp__counter_get(&delegate->account.live) + wp__counts_live(&counts);
 }
 
 static wp_status check_out(const void *out) {
@@ -147,21 +134,9 @@ wp_status wp_query_driver(wp_runtime *runtime, int device, wp_driver_stats *out)
 
 /* -- peaks -- */
 
-static void lower_delegate_peak(wp_delegate *delegate) {
-  wp__counts counts;
-  uint64_t live = wp__counter_get(&delegate->account.live);
-  if (delegate->device->lanes) {
-    wp__lanes_sum_of(delegate, &counts);
-    live = wp__counts_live(&counts);
-  }
-  atomic_store(&delegate->account.live_peak, live);
-}
-
 static void lower_device_peaks(wp__device *device) {
-  uint64_t live = wp__device_live(device);
-  atomic_store(&device->account.live_peak, live);
-  atomic_store(&device->reserved_peak,
-               device->lanes ? wp__counter_get(&device->held_bytes) : live + wp__counter_get(&device->parked_bytes));
+  atomic_store(&device->account.live_peak, wp__device_live(device));
+  atomic_store(&device->reserved_peak, wp__counter_get(&device->held_bytes));
 }
 
 static wp_status reset_device(wp__device *device) {
@@ -175,7 +150,7 @@ static wp_status reset_device(wp__device *device) {
   lower_device_peaks(device);
   wp__mutex_lock(&runtime->lock);
   for (wp_delegate *delegate = runtime->delegates; delegate != NULL; delegate = delegate->next) {
-    if (delegate->device == device) lower_delegate_peak(delegate);
+    if (delegate->device == device) atomic_store(&delegate->account.live_peak, wp__delegate_live(delegate));
   }
   wp__mutex_unlock(&runtime->lock);
   return WP_OK;

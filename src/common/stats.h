@@ -8,7 +8,8 @@
 void wp__delegate_stats(wp_delegate *delegate, wp_stats *out);
 void wp__device_stats(wp__device *device, wp_stats *out);
 
-/* Bytes handed out on the device. */
+/* Bytes handed out on the device, and to the delegate. */
 uint64_t wp__device_live(wp__device *device);
+uint64_t wp__delegate_live(const wp_delegate *delegate);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef WARMPOOL_TESTS_CAPTURED_H
 #define WARMPOOL_TESTS_CAPTURED_H
 
-#include "in_lanes.h"
+#include "conformance.h"
 
 enum { OUTSIDE = 0x11, INSIDE = 0x22, LATER = 0x33 };
 
@@ -11,7 +11,8 @@ static wp_delegate *delegate;
 static wp_stream stream;
 
 static inline void set_up(void) {
-  delegate = start_in_lanes();
+  start(NULL);
+  delegate = open_on(0);
   stream = rig_stream_create(0);
 }
 static inline void tear_down(void) {

@@ -17,7 +17,7 @@
 static struct {
   bool steal_unfinished, nothing_gives_way, own_streams_shared, retire_forgets, merge_loses, split_overlaps;
   bool parking_dropped, threshold_set_once, lanes_off;
-  bool seal_ignored, outside_freed_at_once, other_stream_forgotten, abort_keeps;
+  bool seal_ignored, outside_freed_at_once, other_stream_forgotten, abort_keeps, launches_forgotten;
 } broken;
 
 /* The names are the linker's. */
@@ -43,6 +43,8 @@ wp_status __real_wp_runtime_create(const wp_runtime_options *options, wp_runtime
 wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
 void __real_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
 void __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
+wp_status __real_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
+wp_status __wrap_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 wp_status __real_wp_capture_abort(wp_capture *capture);
 wp_status __wrap_wp_capture_abort(wp_capture *capture);
 
@@ -159,6 +161,13 @@ void __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *c
   }
 }
 
+/* -- a release of a graph's memory does not wait for the last launches -- */
+
+wp_status __wrap_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {
+  if (broken.launches_forgotten && block->class == WP__CLASS_OF_GRAPH) return WP_OK;
+  return __real_wp__uses_add(device, block, streams, count);
+}
+
 /* -- an abort is an end whose memory nobody releases -- */
 
 wp_status __wrap_wp_capture_abort(wp_capture *capture) {
@@ -196,3 +205,4 @@ BREAK(seal_ignored)
 BREAK(outside_freed_at_once)
 BREAK(other_stream_forgotten)
 BREAK(abort_keeps)
+BREAK(launches_forgotten)

@@ -201,6 +201,7 @@ static const struct {
     {"outside-freed-at-once", mutant_outside_freed_at_once},
     {"other-stream-forgotten", mutant_other_stream_forgotten},
     {"abort-keeps", mutant_abort_keeps},
+    {"launches-forgotten", mutant_launches_forgotten},
 };
 
 static wp_backend mutant;

@@ -30,5 +30,6 @@ void mutant_seal_ignored(wp_backend *backend);
 void mutant_outside_freed_at_once(wp_backend *backend);
 void mutant_other_stream_forgotten(wp_backend *backend);
 void mutant_abort_keeps(wp_backend *backend);
+void mutant_launches_forgotten(wp_backend *backend);
 
 #endif

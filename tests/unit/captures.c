@@ -40,7 +40,8 @@ CAPTURE_TEST(reuse_what_is_freed_on_the_same_stream) {
   release_all(end_on(capture, world.s));
 }
 
-CAPTURE_TEST(take_finished_memory_of_lanes) {
+CAPTURE_TEST_IN_LANES(take_finished_memory_of_lanes)
+static void captures_take_finished_memory_of_lanes(void) {
   warm_up(2 * MIB, world.t);
   wp_capture *capture = begin_on(world.s, NULL);
   fake_forget();
@@ -50,7 +51,8 @@ CAPTURE_TEST(take_finished_memory_of_lanes) {
   release_all(end_on(capture, world.s));
 }
 
-CAPTURE_TEST(take_nothing_unfinished) {
+CAPTURE_TEST_IN_LANES(take_nothing_unfinished)
+static void captures_take_nothing_unfinished(void) {
   warm_up(2 * MIB, world.t);
   fake_stream_busy(world.t);
   pair(2 * MIB, world.t);

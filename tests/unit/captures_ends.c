@@ -114,13 +114,6 @@ CAPTURE_TEST(keep_the_runtime_from_its_destruction) {
   reopen();
 }
 
-WORLD_TEST(captures, are_the_drivers_with_its_caching, nothing_yet) {
-  wp_capture *capture = NULL;
-  world_options.caching = WP_CACHING_DRIVER;
-  world_start(&world);
-  expect(WP_ERROR_NOT_SUPPORTED, wp_capture_begin(world.delegate, world.s, NULL, &capture));
-}
-
 CAPTURE_TEST(of_a_lost_device_end_without_the_driver) {
   void *outside = world_alloc(&world, 2 * MIB, world.s);
   wp_capture *capture = begin_on(world.s, NULL), *second = NULL;
@@ -144,7 +137,8 @@ CAPTURE_TEST(of_a_lost_device_end_without_the_driver) {
 
 /* -- the streams are ordinary ones again -- */
 
-CAPTURE_TEST(leave_their_streams_as_they_were) {
+CAPTURE_TEST_IN_LANES(leave_their_streams_as_they_were)
+static void captures_leave_their_streams_as_they_were(void) {
   warm_up(MIB, world.s);
   wp_capture *capture = begin_on(world.s, NULL);
   free_on(world_alloc(&world, MIB, world.s), world.s);
@@ -186,7 +180,8 @@ WORLD_TEST(captures_declared, record_what_was_put_off_when_they_begin, start_dec
 }
 
 /* One arena after the other lives in the same records and memory. */
-CAPTURE_TEST(that_come_and_go_need_no_more_each_time) {
+CAPTURE_TEST_IN_LANES(that_come_and_go_need_no_more_each_time)
+static void captures_that_come_and_go_need_no_more_each_time(void) {
   for (int i = 0; i < 50; i++) {
     wp_capture *capture = begin_on(world.s, NULL);
     free_on(world_alloc(&world, 4 * MIB, world.s), world.s);

@@ -7,6 +7,11 @@
 
 #include "lanes_world.h"
 
+static inline void start_driver(void) {
+  world_options.caching = WP_CACHING_DRIVER;
+  world_start(&world);
+}
+
 static inline wp_capture *begin_on(wp_stream stream, wp_graph_memory *share) {
   wp_capture *capture = NULL;
   expect(WP_OK, wp_capture_begin(world.delegate, stream, share, &capture));
@@ -37,10 +42,15 @@ static inline void release_all(wp_graph_memory *memory) {
   check_held();
 }
 
+/* In both contracts, with lanes beside the captures or, as the last, with the driver's caching. */
 #define CAPTURE_TEST(name)                                                                                             \
+  CAPTURE_TEST_IN_LANES(name)                                                                                          \
+  WORLD_TEST(captures_driver, name, start_driver) { captures_##name(); }                                               \
+  static void captures_##name(void)
+
+#define CAPTURE_TEST_IN_LANES(name)                                                                                    \
   static void captures_##name(void);                                                                                   \
   WORLD_TEST(captures_checked, name, start_checked) { captures_##name(); }                                             \
-  WORLD_TEST(captures_declared, name, start_declared) { captures_##name(); }                                           \
-  static void captures_##name(void)
+  WORLD_TEST(captures_declared, name, start_declared) { captures_##name(); }
 
 #endif
