@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What our release does to a neighbour on the device: to 256 MiB that it keeps in the driver's default pool, and to the
- * next launch of its graph, whose memory is the device's. The times of the first are those of our
- * whole life beside it, the others those of the neighbour's launches. */
+ * next launch of its graph, whose memory is the device's. The times of the first are those of our whole life beside it,
+ * the others those of the neighbour's launches. */
 #include "cases.h"
 #include "vendor.h"
 

@@ -37,8 +37,20 @@ static void launch(vendor_graph *graph, wp_stream stream, struct measured *measu
   bench_add(&measured->done, (double)(done - start));
 }
 
-/* False: there is no such way here. */
-static bool live(bench_run *run, bench_mode mode, wp_stream stream, struct measured *measured) {
+/* Another's graph, whose memory is the device's. */
+struct neighbour {
+  vendor_graph *graph;
+  wp_stream stream;
+  uint64_t pause_ns; /* from its last launch before our release until that was over */
+};
+
+static void warm_up(const struct neighbour *neighbour) {
+  for (int i = 0; i < DROPPED; i++) launch(neighbour->graph, neighbour->stream, NULL);
+}
+
+/* `measured`: our launches; or `neighbour`, who launches until we release. False: there is no such way here. */
+static bool live(bench_run *run, bench_mode mode, wp_stream stream, struct measured *measured,
+                 struct neighbour *neighbour) {
   bench_way way;
   captured_graph captured;
   if (!bench_open(&way, mode, wp_backend_builtin(), run)) return false;
@@ -49,8 +61,11 @@ static bool live(bench_run *run, bench_mode mode, wp_stream stream, struct measu
     measured->driver = (wp_driver_stats)WP_DRIVER_STATS_INIT;
     BENCH(wp_query_driver(way.runtime, run->device, &measured->driver));
   }
+  if (neighbour != NULL) warm_up(neighbour);
+  uint64_t start = bench_now();
   captured_release(&captured);
   bench_close(&way, NULL);
+  if (neighbour != NULL) neighbour->pause_ns = bench_now() - start;
   return true;
 }
 
@@ -65,7 +80,7 @@ static void report(bench_run *run, bench_result *result, struct measured *measur
 static void measure_launches(bench_run *run, wp_stream stream) {
   struct measured measured[CAPTURED_WAYS] = {{.launched = {NULL, 0, 0}}};
   for (unsigned round = 0; round < run->rounds; round++) {
-    for (size_t i = 0; i < CAPTURED_WAYS; i++) (void)live(run, captured_modes[i], stream, &measured[i]);
+    for (size_t i = 0; i < CAPTURED_WAYS; i++) (void)live(run, captured_modes[i], stream, &measured[i], NULL);
     bench_progress(run, "graph: round", round + 1, run->rounds);
   }
   for (size_t i = 0; i < CAPTURED_WAYS; i++) {
@@ -89,28 +104,44 @@ static uint64_t mapped_for_graphs(const bench_run *run) {
   return usage.reserved;
 }
 
-/* First beside nobody, then beside each way. */
-static void take_turns(bench_run *run, vendor_graph *graph, wp_stream ours, wp_stream theirs,
-                       struct measured measured[1 + CAPTURED_WAYS]) {
-  for (size_t i = 0; i < 1 + CAPTURED_WAYS; i++) {
-    for (int l = 0; l < DROPPED; l++) launch(graph, theirs, NULL);
-    if (i > 0 && !live(run, captured_modes[i - 1], ours, NULL)) continue;
-    measured[i].driver.graph_reserved = mapped_for_graphs(run);
-    launch(graph, theirs, &measured[i]);
+/* What comes between the neighbour's last launches and the one that is measured: nothing; as long a time as our release
+ * takes, in which nobody calls; our release, in each way. The pause comes last, for then its length is known. */
+enum { UNDISTURBED, AFTER_RELEASE, PAUSED = AFTER_RELEASE + CAPTURED_WAYS, SITUATIONS };
+
+static const char *name_of(size_t situation) {
+  if (situation == UNDISTURBED) return "undisturbed";
+  return situation == PAUSED ? "paused" : captured_names[situation - AFTER_RELEASE];
+}
+
+static void pause_for(uint64_t ns) {
+  uint64_t start = bench_now();
+  while (bench_now() - start < ns) {
   }
 }
 
+static bool bring_about(bench_run *run, size_t situation, wp_stream ours, struct neighbour *neighbour) {
+  if (situation >= AFTER_RELEASE && situation < PAUSED) {
+    return live(run, captured_modes[situation - AFTER_RELEASE], ours, NULL, neighbour);
+  }
+  warm_up(neighbour);
+  if (situation == PAUSED) pause_for(neighbour->pause_ns);
+  return true;
+}
+
 static void measure_neighbour(bench_run *run, wp_stream ours, wp_stream theirs) {
-  struct measured measured[1 + CAPTURED_WAYS] = {{.launched = {NULL, 0, 0}}};
-  vendor_graph *graph = vendor_graph_create(neighbour_bytes);
+  struct measured measured[SITUATIONS] = {{.launched = {NULL, 0, 0}}};
+  struct neighbour neighbour = {.graph = vendor_graph_create(neighbour_bytes), .stream = theirs};
   for (unsigned round = 0; round < run->rounds; round++) {
-    take_turns(run, graph, ours, theirs, measured);
+    for (size_t i = 0; i < SITUATIONS; i++) {
+      if (!bring_about(run, i, ours, &neighbour)) continue;
+      measured[i].driver.graph_reserved = mapped_for_graphs(run);
+      launch(neighbour.graph, theirs, &measured[i]);
+    }
     bench_progress(run, "graph: round beside a neighbour", round + 1, run->rounds);
   }
-  vendor_graph_destroy(graph);
-  for (size_t i = 0; i < 1 + CAPTURED_WAYS; i++) {
-    bench_result result = {.name = "graph-neighbour", .bytes = neighbour_bytes, .threads = 1};
-    result.mode = i == 0 ? "undisturbed" : captured_names[i - 1];
+  vendor_graph_destroy(neighbour.graph);
+  for (size_t i = 0; i < SITUATIONS; i++) {
+    bench_result result = {.name = "graph-neighbour", .mode = name_of(i), .bytes = neighbour_bytes, .threads = 1};
     result.extra[1] = (bench_extra){"graph_reserved", (double)measured[i].driver.graph_reserved};
     report(run, &result, &measured[i]);
   }

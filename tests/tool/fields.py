@@ -32,7 +32,7 @@ MODES = {
     "footprint": ["delegate", "lanes", "lanes-checked"],
     "footprint-pattern": ["delegate", "lanes", "lanes-checked"],
     "graph": CAPTURED,
-    "graph-neighbour": ["undisturbed", *CAPTURED],
+    "graph-neighbour": ["undisturbed", *CAPTURED, "paused"],
     "capture": CAPTURED,
 }
 PATTERNS = ["steady", "inference", "streams", "sizes", "growing", "burst", "turns", "notes", "after", "handover"]
