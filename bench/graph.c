@@ -22,7 +22,7 @@ static void capture_method(captured_graph *captured, const bench_way *way, wp_st
 
 struct measured {
   bench_samples launched, done; /* until the launch has returned, and until the graph has run */
-  wp_driver_stats driver;       /* while the graph is there; beside a neighbour, after our release */
+  wp_driver_stats driver;       /* while the graph is there; beside a neighbour, before its launch */
 };
 
 /* `measured` may be NULL. */
@@ -37,18 +37,41 @@ static void launch(vendor_graph *graph, wp_stream stream, struct measured *measu
   bench_add(&measured->done, (double)(done - start));
 }
 
+/* The driver's memory for the graphs of everybody; 0 where it has none or does not tell. */
+static uint64_t mapped_for_graphs(const bench_run *run) {
+  const wp_backend *backend = wp_backend_builtin();
+  uint32_t capabilities = 0;
+  wp_graph_usage usage = {0, 0};
+  BENCH(backend->device_capabilities(backend->self, run->device, &capabilities));
+  if ((capabilities & WP_CAP_GRAPH_MEMORY) == 0) return 0;
+  BENCH(backend->graph_usage(backend->self, run->device, &usage));
+  return usage.reserved;
+}
+
 /* Another's graph, whose memory is the device's. */
 struct neighbour {
   vendor_graph *graph;
   wp_stream stream;
-  uint64_t pause_ns; /* from its last launch before our release until that was over */
+  struct measured *released; /* its launches between the release of our graph's memory and our last close */
+  uint64_t pause_ns;         /* what that close took */
 };
 
 static void warm_up(const struct neighbour *neighbour) {
   for (int i = 0; i < DROPPED; i++) launch(neighbour->graph, neighbour->stream, NULL);
 }
 
-/* `measured`: our launches; or `neighbour`, who launches until we release. False: there is no such way here. */
+static void close_beside(const bench_run *run, bench_way *way, captured_graph *captured, struct neighbour *neighbour) {
+  warm_up(neighbour);
+  captured_release(captured);
+  neighbour->released->driver.graph_reserved = mapped_for_graphs(run);
+  launch(neighbour->graph, neighbour->stream, neighbour->released);
+  warm_up(neighbour);
+  uint64_t start = bench_now();
+  bench_close(way, NULL);
+  neighbour->pause_ns = bench_now() - start;
+}
+
+/* `measured`: our launches; or `neighbour`, beside whom we end. False: there is no such way here. */
 static bool live(bench_run *run, bench_mode mode, wp_stream stream, struct measured *measured,
                  struct neighbour *neighbour) {
   bench_way way;
@@ -61,11 +84,12 @@ static bool live(bench_run *run, bench_mode mode, wp_stream stream, struct measu
     measured->driver = (wp_driver_stats)WP_DRIVER_STATS_INIT;
     BENCH(wp_query_driver(way.runtime, run->device, &measured->driver));
   }
-  if (neighbour != NULL) warm_up(neighbour);
-  uint64_t start = bench_now();
-  captured_release(&captured);
-  bench_close(&way, NULL);
-  if (neighbour != NULL) neighbour->pause_ns = bench_now() - start;
+  if (neighbour != NULL) {
+    close_beside(run, &way, &captured, neighbour);
+  } else {
+    captured_release(&captured);
+    bench_close(&way, NULL);
+  }
   return true;
 }
 
@@ -93,24 +117,17 @@ static void measure_launches(bench_run *run, wp_stream stream) {
 
 /* -- a neighbour's launch after our release -- */
 
-/* The driver's memory for the graphs of everybody; 0 where it has none or does not tell. */
-static uint64_t mapped_for_graphs(const bench_run *run) {
-  const wp_backend *backend = wp_backend_builtin();
-  uint32_t capabilities = 0;
-  wp_graph_usage usage = {0, 0};
-  BENCH(backend->device_capabilities(backend->self, run->device, &capabilities));
-  if ((capabilities & WP_CAP_GRAPH_MEMORY) == 0) return 0;
-  BENCH(backend->graph_usage(backend->self, run->device, &usage));
-  return usage.reserved;
-}
-
-/* What comes between the neighbour's last launches and the one that is measured: nothing; as long a time as our release
- * takes, in which nobody calls; our release, in each way. The pause comes last, for then its length is known. */
-enum { UNDISTURBED, AFTER_RELEASE, PAUSED = AFTER_RELEASE + CAPTURED_WAYS, SITUATIONS };
+/* What comes between the neighbour's last launches and the one that is measured: nothing; our last close, in each way;
+ * a program without graphs that gives as much memory back; as long a time as our close takes, in which nobody calls. */
+enum { UNDISTURBED, AFTER_CLOSE, UNMAPPED = AFTER_CLOSE + CAPTURED_WAYS, PAUSED, SITUATIONS };
 
 static const char *name_of(size_t situation) {
-  if (situation == UNDISTURBED) return "undisturbed";
-  return situation == PAUSED ? "paused" : captured_names[situation - AFTER_RELEASE];
+  switch (situation) {
+  case UNDISTURBED: return "undisturbed";
+  case UNMAPPED: return "unmapped";
+  case PAUSED: return "paused";
+  default: return captured_names[situation - AFTER_CLOSE];
+  }
 }
 
 static void pause_for(uint64_t ns) {
@@ -119,36 +136,58 @@ static void pause_for(uint64_t ns) {
   }
 }
 
-static bool bring_about(bench_run *run, size_t situation, wp_stream ours, struct neighbour *neighbour) {
-  if (situation >= AFTER_RELEASE && situation < PAUSED) {
-    return live(run, captured_modes[situation - AFTER_RELEASE], ours, NULL, neighbour);
-  }
+/* By a pool of the driver's that keeps nothing. */
+static void unmap(bench_run *run, wp_stream ours, const struct neighbour *neighbour) {
+  bench_way way;
+  if (!bench_open(&way, BENCH_COLD, wp_backend_builtin(), run)) return;
+  void *memory = bench_take(&way, BLOCKS * block_bytes, ours);
+  bench_synchronize(ours);
   warm_up(neighbour);
-  if (situation == PAUSED) pause_for(neighbour->pause_ns);
-  return true;
+  bench_give(&way, memory, ours);
+  bench_synchronize(ours);
+  bench_close(&way, NULL);
+}
+
+static bool bring_about(bench_run *run, size_t situation, wp_stream ours, struct neighbour *neighbour) {
+  switch (situation) {
+  case UNDISTURBED: warm_up(neighbour); return true;
+  case UNMAPPED: unmap(run, ours, neighbour); return true;
+  case PAUSED:
+    warm_up(neighbour);
+    pause_for(neighbour->pause_ns);
+    return true;
+  default: return live(run, captured_modes[situation - AFTER_CLOSE], ours, NULL, neighbour);
+  }
+}
+
+static void report_neighbour(bench_run *run, const char *name, size_t situation, struct measured *measured) {
+  bench_result result = {.name = name, .mode = name_of(situation), .bytes = neighbour_bytes, .threads = 1};
+  result.extra[1] = (bench_extra){"graph_reserved", (double)measured->driver.graph_reserved};
+  report(run, &result, measured);
 }
 
 static void measure_neighbour(bench_run *run, wp_stream ours, wp_stream theirs) {
-  struct measured measured[SITUATIONS] = {{.launched = {NULL, 0, 0}}};
+  static const bench_case released = {"graph-released", "the same between the release of our graph and our last close",
+                                      NULL};
+  struct measured after[SITUATIONS] = {{.launched = {NULL, 0, 0}}}, between[SITUATIONS] = {{.launched = {NULL, 0, 0}}};
   struct neighbour neighbour = {.graph = vendor_graph_create(neighbour_bytes), .stream = theirs};
   for (unsigned round = 0; round < run->rounds; round++) {
     for (size_t i = 0; i < SITUATIONS; i++) {
+      neighbour.released = &between[i];
       if (!bring_about(run, i, ours, &neighbour)) continue;
-      measured[i].driver.graph_reserved = mapped_for_graphs(run);
-      launch(neighbour.graph, theirs, &measured[i]);
+      after[i].driver.graph_reserved = mapped_for_graphs(run);
+      launch(neighbour.graph, theirs, &after[i]);
     }
     bench_progress(run, "graph: round beside a neighbour", round + 1, run->rounds);
   }
   vendor_graph_destroy(neighbour.graph);
-  for (size_t i = 0; i < SITUATIONS; i++) {
-    bench_result result = {.name = "graph-neighbour", .mode = name_of(i), .bytes = neighbour_bytes, .threads = 1};
-    result.extra[1] = (bench_extra){"graph_reserved", (double)measured[i].driver.graph_reserved};
-    report(run, &result, &measured[i]);
-  }
+  for (size_t i = 0; i < SITUATIONS; i++) report_neighbour(run, "graph-neighbour", i, &after[i]);
+  bench_title(run, &released);
+  for (size_t i = 0; i < SITUATIONS; i++) report_neighbour(run, released.name, i, &between[i]);
 }
 
 static void run_graph(bench_run *run) {
-  static const bench_case neighbour = {"graph-neighbour", "the next launch of a neighbour's graph after our release",
+  static const bench_case neighbour = {"graph-neighbour", "the next launch of a neighbour's graph after our last close",
                                        NULL};
   if (!vendor_has_graphs()) return;
   wp_stream ours = bench_stream_create(run), theirs = bench_stream_create(run);

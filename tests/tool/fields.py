@@ -18,6 +18,7 @@ EXTRAS = {
     "footprint-pattern": ["vendor_calls", "most_live_bytes", "reserved_peak"],
     "graph": ["ns_done", "graph_reserved", "pool_reserved"],
     "graph-neighbour": ["ns_done", "graph_reserved"],
+    "graph-released": ["ns_done", "graph_reserved"],
     "capture": ["ns_graph"],
 }
 API = ["delegate", "delegate-checked", "lanes", "lanes-checked"]
@@ -32,7 +33,8 @@ MODES = {
     "footprint": ["delegate", "lanes", "lanes-checked"],
     "footprint-pattern": ["delegate", "lanes", "lanes-checked"],
     "graph": CAPTURED,
-    "graph-neighbour": ["undisturbed", *CAPTURED, "paused"],
+    "graph-neighbour": ["undisturbed", *CAPTURED, "unmapped", "paused"],
+    "graph-released": CAPTURED,
     "capture": CAPTURED,
 }
 PATTERNS = ["steady", "inference", "streams", "sizes", "growing", "burst", "turns", "notes", "after", "handover"]
