@@ -22,9 +22,10 @@ typedef struct wp_delegate wp_delegate;
  * X(name): every counter, once; struct and JSON are made from this list. All are uint64_t.
  *
  *   live_bytes      handed out and not freed, each block rounded up to its usable size
- *   live_peak       highest live_bytes since the device's first use or wp_reset_peaks: exact in WP_CACHING_DRIVER, and
- *                   where a limit is set (which requests under way count towards); otherwise the highest that was
- *                   seen when a stream asked for more memory than it had, and when the stats were read
+ *   live_peak       highest live_bytes since the device's first use or wp_reset_peaks: exact where a limit is set
+ *                   (which requests under way count towards), and in WP_CACHING_DRIVER but for what declared captures
+ *                   have; otherwise the highest that was seen when a stream asked for more memory than it had, and
+ *                   when the stats were read
  *   live_blocks     number of blocks behind live_bytes
  *   cached_bytes    idle in lanes                                                                            (device)
  *   parked_bytes    freed by the caller, and other streams may still use them: in nobody's hands yet         (device)
