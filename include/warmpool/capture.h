@@ -14,14 +14,16 @@
  *   wp_alloc    serves from the capture's memory; nothing is waited for, and no node is made
  *   wp_free     of what was allocated on the same stream of the capture: it serves later allocations there, whose work
  *               comes after it in the graph as well. Of anything else, from inside or from outside: freed for the
- *               caller, and kept for the graph until its memory is released
+ *               caller, and kept for the graph until its memory is released. (Not of a block that was allocated in a
+ *               capture which nobody declared, and is another graph's own: WP_ERROR_CAPTURING)
  *   wp_note_use, wp_prime, wp_stream_retire and the other calls that name a stream answer WP_ERROR_CAPTURING
  * Elsewhere everything goes on as without a capture. A block that is live at the end (an output) stays the caller's; it
  * may be freed on any stream at any time, and its memory is the graph's until the release.
  *
- * It is so in either caching. What is free after the release stays warm in WP_CACHING_LANES, and goes to the driver's
- * pool in WP_CACHING_DRIVER. Functions may run on any thread; calls for one capture, and for one graph's memory, come
- * one after the other. None of them launches, waits for the device, or changes the current device.
+ * It is so in either caching. What is free after the release stays warm in WP_CACHING_LANES; in WP_CACHING_DRIVER it
+ * goes to the driver's pool, but for what shares a segment with an output. Functions may run on any thread; calls for
+ * one capture, and for one graph's memory, come one after the other. None of them launches, waits for the device, or
+ * changes the current device.
  */
 #ifndef WARMPOOL_CAPTURE_H
 #define WARMPOOL_CAPTURE_H
@@ -76,10 +78,11 @@ WP_API wp_status wp_capture_abort(wp_capture *capture);
 
 /*
  * Says that the graph will not be launched again. Its last launches were sent to the `count` streams, and may still
- * run: the memory is other streams' when they have finished, without anybody waiting. With count 0 all have finished.
- * Blocks that are still live stay so. `memory` is gone; NULL is WP_OK. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL
- * streams); WP_ERROR_CAPTURING (one of the streams is being captured); WP_ERROR_OUT_OF_HOST_MEMORY;
- * WP_ERROR_WRONG_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error nothing has changed.
+ * run: the memory is other streams' when they have finished, and what the capture's streams had been sent before it
+ * began, without anybody waiting. With count 0 all launches have finished. Blocks that are still live stay so. `memory`
+ * is gone; NULL is WP_OK. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL streams); WP_ERROR_CAPTURING (one of the
+ * streams is being captured); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER. On
+ * an error nothing has changed.
  */
 WP_API wp_status wp_graph_memory_release(wp_graph_memory *memory, const wp_stream *last_launches, size_t count);
 

@@ -2,7 +2,6 @@
 #include "arena.h"
 
 #include "lanes.h"
-#include "runtime.h"
 
 wp__arena *wp__arena_create(wp__device *device) {
   wp__arena *arena = wp__os_calloc(1, sizeof *arena);
@@ -72,8 +71,7 @@ void wp__arena_leave(wp__arena *arena) {
   wp__mutex_unlock(&device->lock);
   if (!is_last) return;
   wp__os_free(arena);
-  if (device->lanes || atomic_load(&device->lost)) return; /* it stays warm there; or is gone */
-  if (wp__lanes_give_back(device, 0, false) != WP_OK) wp__log_fault(device->runtime, "graphs' memory is still held");
+  if (!atomic_load(&device->lost)) wp__lanes_empty(device);
 }
 
 /* With the device's lock. One of the arena's own that is free, or one that has served an arena before. */

@@ -6,6 +6,7 @@
 #include "graph_memory.h"
 #include "release.h"
 #include "runtime.h"
+#include "uses.h"
 #include "warm.h"
 
 /* A stream of a capture. */
@@ -63,6 +64,9 @@ static wp_status join_with(wp_capture *capture, wp_stream handle, struct member 
   wp_status status = find_stream(device, handle, &member->stream);
   if (status != WP_OK) return status;
   member->handle = member->stream->handle;
+  /* What is freed in the capture was used on the stream before it, and launches may be sent elsewhere. */
+  status = wp__uses_add(device, capture->memory->record, &member->handle, 1);
+  if (status != WP_OK) return status;
   member->bay = wp__arena_take_bay(arena, member->handle);
   if (member->bay == NULL) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a stream of a capture");
@@ -183,13 +187,18 @@ static void keep(wp__device *device, wp_graph_memory *memory, wp__block *block) 
   wp__mutex_unlock(&device->lock);
 }
 
-void wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
+wp_status wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
   const wp_capture *capture = atomic_load(&captured->capture);
+  if (block->captured) {
+    return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
+                      "a block of a capture that nobody declared cannot be freed in another one: free it after that");
+  }
   if (block->origin == captured->bay && block->uses == NULL) {
     (void)wp__lane_free(device, captured->bay, block);
   } else {
     keep(device, capture->memory, block);
   }
+  return WP_OK;
 }
 
 /* -- the end of a capture -- */

@@ -7,7 +7,7 @@
 #include "device.h"
 
 /* A claimed block is freed on a stream that is in a declared capture: the next allocation there may have it, or the
- * capture keeps it. */
-void wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
+ * capture keeps it. WP_ERROR_CAPTURING: it is another graph's own memory, of a capture that nobody declared. */
+wp_status wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
 
 #endif

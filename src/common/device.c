@@ -173,7 +173,7 @@ wp_status wp__device_destroy(wp__device *device) {
     status = wp__home_abandon(device);
     status = wp__both(status, wp__lanes_abandon(device));
     status = wp__both(status, destroy_events(device));
-    if (wp__counter_get(&device->held_bytes) == 0) {
+    if (!device->lanes || wp__counter_get(&device->held_bytes) == 0) {
       status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
     } else {
       wp__log(runtime, "warmpool: %llu bytes are left to the driver: it is not known when the work on them finishes",
@@ -182,6 +182,7 @@ wp_status wp__device_destroy(wp__device *device) {
     status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     wp__scope_leave(&scope);
   }
+  atomic_store(&device->lost, true); /* to us: what is left is forgotten without the driver */
   wp__home_forget(device);
   wp__device_free(device);
   return status;
@@ -258,6 +259,15 @@ wp_status wp__device_reapply_threshold(wp__device *device) {
   if (!device->threshold_changing) device->threshold_known = false;
   wp__mutex_unlock(&device->lock);
   return wp__device_apply_threshold(device);
+}
+
+void wp__device_settle_threshold(wp__device *device) {
+  if (atomic_load_explicit(&device->threshold_settled, memory_order_relaxed)) return;
+  if (wp__device_reapply_threshold(device) == WP_OK) {
+    atomic_store_explicit(&device->threshold_settled, true, memory_order_relaxed);
+  } else {
+    wp__log_fault(device->runtime, "the release threshold may not hold yet");
+  }
 }
 
 void wp__device_hold(wp__device *device, uint64_t bytes) {

@@ -38,7 +38,7 @@ struct wp__device {
   atomic_bool release_due; /* no delegate was open, and something was left that can still go back */
   atomic_bool home_dirty;  /* freed on home, and home not synchronised since */
   atomic_bool graph_used;  /* something was allocated on a capturing stream */
-  atomic_bool excess_due;  /* more is idle than the release threshold allows, and could not go back yet */
+  atomic_bool excess_due;  /* more is idle than may be (bounded; what graphs left), and could not go back yet */
 
   wp__account account;
   wp__counter parked_bytes, reserved_peak;
@@ -109,6 +109,9 @@ void wp__device_free(wp__device *device);
 wp_status wp__device_apply_threshold(wp__device *device);
 /* The driver may have dropped it: it is told again. */
 wp_status wp__device_reapply_threshold(wp__device *device);
+
+/* After an allocation: the same once, for some drivers drop a threshold that was set before the pool's first (H4). */
+void wp__device_settle_threshold(wp__device *device);
 
 /* Counts bytes that the driver has given. */
 void wp__device_hold(wp__device *device, uint64_t bytes);

@@ -37,16 +37,6 @@ static wp_status driver_alloc(wp__device *device, size_t bytes, wp_stream handle
   return WP_OK;
 }
 
-/* Some drivers drop a threshold that was set before the pool's first allocation (H4). */
-static void settle_threshold(wp__device *device) {
-  if (atomic_load_explicit(&device->threshold_settled, memory_order_relaxed)) return;
-  if (wp__device_reapply_threshold(device) == WP_OK) {
-    atomic_store_explicit(&device->threshold_settled, true, memory_order_relaxed);
-  } else {
-    wp__log_fault(device->runtime, "the release threshold may not hold yet");
-  }
-}
-
 /* Rid of memory of the driver's that no caller will get: freed on the stream it was allocated on, or parked where the
  * driver refuses that. `block` is TAKEN and describes it. `stream` is NULL while it is being captured. */
 static void give_up(wp__device *device, wp__block *block, wp__stream *stream) {
@@ -83,19 +73,6 @@ static void describe(wp__block *block, void *ptr, size_t bytes, wp__device *devi
   atomic_store_explicit(&block->ptr, ptr, memory_order_release);
 }
 
-/* The driver gives an address anew: a captured block that was there has gone with its graph. */
-static void forget_captured(wp__device *device, void *ptr) {
-  wp__blocks *blocks = &device->runtime->blocks;
-  wp__block *block = wp__block_claim_dormant(blocks, ptr);
-  if (block == NULL && (block = wp__block_claim(blocks, ptr)) != NULL) { /* never launched, never freed */
-    wp__trace_gone(device->runtime->trace, block, device->ordinal);
-    wp__uses_drop(device, block);
-    wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
-    wp__counter_sub(&device->held_bytes, atomic_load(&block->bytes));
-  }
-  if (block != NULL) wp__block_drop(blocks, block);
-}
-
 /* Enters a block that the driver has given in the map and the accounts, and makes it live. */
 static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   wp__device *device = delegate->device;
@@ -105,13 +82,14 @@ static wp_status hand_out(wp_delegate *delegate, wp__block *block) {
   if (!wp__map_holds(ptr)) {
     return wp__refuse(WP_ERROR_DRIVER, device->ordinal, "the driver gave an address that is not aligned: %p", ptr);
   }
-  forget_captured(device, ptr);
+  wp__forget_captured(device, ptr);
   if (!wp__map_set(&blocks->map, ptr, block)) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory to register a block");
   }
   if (block->captured) (void)wp__counter_add(&device->graph_live, bytes);
   (void)wp__account_alloc(&delegate->account, bytes);
   (void)wp__account_alloc(&device->account, bytes);
+  wp__limits_peak(delegate, device);
   wp__device_hold(device, bytes);
   (void)atomic_fetch_add(&delegate->references, 1); /* the block's */
   wp__block_publish(block);
@@ -139,7 +117,7 @@ wp_status wp__direct_alloc(wp_delegate *delegate, wp__stream *stream, wp_stream 
     give_up(device, block, stream);
     return status;
   }
-  if (!block->captured) settle_threshold(device);
+  if (!block->captured) wp__device_settle_threshold(device);
   *out = ptr;
   return WP_OK;
 }
@@ -156,7 +134,7 @@ wp_status wp__direct_prime(wp__device *device, wp__stream *stream, size_t bytes)
     wp__block_drop(&runtime->blocks, block);
     return status;
   }
-  settle_threshold(device); /* before the free, which might otherwise give the memory back */
+  wp__device_settle_threshold(device); /* before the free, which might otherwise give the memory back */
   describe(block, ptr, bytes, device, NULL, stream->handle);
   give_up(device, block, stream);
   return WP_OK;

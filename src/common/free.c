@@ -28,6 +28,18 @@ void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, b
   wp__delegate_release(delegate);
 }
 
+void wp__forget_captured(wp__device *device, const void *ptr) {
+  wp__blocks *blocks = &device->runtime->blocks;
+  wp__block *block = wp__block_claim_dormant(blocks, ptr);
+  if (block == NULL && (block = wp__block_claim(blocks, ptr)) != NULL) { /* never launched, never freed */
+    wp__trace_gone(device->runtime->trace, block, device->ordinal);
+    wp__uses_drop(device, block);
+    wp__count_free(device, atomic_load(&block->delegate), atomic_load(&block->bytes), block->captured);
+    wp__counter_sub(&device->held_bytes, atomic_load(&block->bytes));
+  }
+  if (block != NULL) wp__block_drop(blocks, block);
+}
+
 wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream handle, bool in_capture) {
   wp_runtime *runtime = device->runtime;
   wp_status status = WP__VENDOR(runtime, memory_free, atomic_load(&block->ptr), handle);
@@ -194,8 +206,7 @@ static wp_status free_on_stream(wp__device *device, wp__block *block, wp_stream 
   bool asks, waits = false;
   if (stream != NULL) {
     *state = WP_CAPTURE_ACTIVE;
-    wp__capture_free(device, block, stream);
-    return WP_OK;
+    return wp__capture_free(device, block, stream);
   }
   wp_status status = look_for_free(device, block, handle, &asks, &stream, state);
   if (status == WP_OK && *state != WP_CAPTURE_NONE) return free_in_capture(device, block, handle, *state);

@@ -17,6 +17,9 @@ wp_status wp__free_in_driver(wp__device *device, wp__block *block, wp_stream han
  * graph) until somebody gives them back. */
 void wp__withdraw(wp__device *device, wp__block *block, wp__counter *counter);
 
+/* The driver gives an address anew: a captured block that was there has gone with its graph. */
+void wp__forget_captured(wp__device *device, const void *ptr);
+
 /* The caller has no claim to the block any more. The record may be another's already, so this takes what it said. */
 void wp__count_free(wp__device *device, wp_delegate *delegate, uint64_t bytes, bool captured);
 

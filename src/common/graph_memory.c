@@ -34,6 +34,7 @@ void wp__graph_memory_drop(wp_graph_memory *memory) {
   wp__arena_release(memory->arena);
   wp__arena_leave(memory->arena);
   (void)atomic_fetch_sub(&memory->device->runtime->graphs, 1);
+  wp__uses_drop(memory->device, memory->record);
   memory->record->class = 0;
   drop(memory);
 }
@@ -106,6 +107,7 @@ void wp__graph_memory_lose(wp_graph_memory *memory) {
   wp__counter_sub(&device->kept_bytes, memory->kept_bytes);
   wp__arena_release(memory->arena);
   (void)atomic_fetch_sub(&device->runtime->graphs, 1);
+  wp__uses_forget(record);
   wp__graph_finished(device, record);
 }
 

@@ -3,6 +3,7 @@
 
 #include "free.h"
 #include "graph_memory.h"
+#include "lanes.h"
 #include "runtime.h"
 #include "uses.h"
 
@@ -102,6 +103,7 @@ static wp_status go_on(wp__device *device, wp__block *block) {
   }
   if (!wp__block_is_of_lane(block)) return free_on_home(device, block);
   return_to_lane(device, block);
+  wp__lanes_empty(device);
   return WP_OK;
 }
 

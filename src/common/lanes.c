@@ -228,11 +228,19 @@ uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes) {
   return bytes < excess ? bytes : excess;
 }
 
+void wp__lanes_empty(wp__device *device) {
+  if (device->lanes) return;
+  atomic_store(&device->excess_due, false);
+  if (wp__lanes_give_back(device, 0, false) != WP_OK) wp__log_fault(device->runtime, "graphs' memory is still held");
+  if (wp__lanes_pending(device, 0) > 0) atomic_store(&device->excess_due, true);
+}
+
 wp_status wp__lanes_bound(wp__device *device) {
   uint64_t waited_ns = 0, idle;
   uint64_t most = device->runtime->options.release_threshold;
   wp_status status = WP_OK;
   wp__counts sum;
+  if (!device->lanes && atomic_load_explicit(&device->excess_due, memory_order_relaxed)) wp__lanes_empty(device);
   if (!device->bounded || wp__counter_get(&device->held_bytes) <= most) return WP_OK;
   wp__lanes_sum(device, &sum, &idle);
   if (idle <= most) return WP_OK;

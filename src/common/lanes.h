@@ -35,6 +35,10 @@ wp_status wp__lanes_give_back(wp__device *device, uint64_t keep_bytes, bool stri
  * take them. */
 uint64_t wp__lanes_pending(wp__device *device, uint64_t keep_bytes);
 
+/* With WP_CACHING_DRIVER: what graphs have left in their bays goes to the driver's pool, as far as whole segments are
+ * free; what the driver refuses, at the next call of wp__lanes_bound. */
+void wp__lanes_empty(wp__device *device);
+
 /* Sees to it that no more is idle than the release threshold says, as far as that has finished. */
 wp_status wp__lanes_bound(wp__device *device);
 

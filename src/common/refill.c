@@ -2,6 +2,7 @@
 #include "refill.h"
 
 #include "exhaustion.h"
+#include "free.h"
 #include "home.h"
 #include "lanes.h"
 #include "runtime.h"
@@ -149,10 +150,19 @@ static size_t generous(struct request *request) {
   return in_steps(request->bytes, UINT64_C(1) << wp__log2(share));
 }
 
-/* Lets the driver unmap what it got back and does not use. That it cannot is no failure of the request's. */
+/* That it cannot be is no failure of the request's. */
 static void flush(struct request *request) {
   if (request->returned > 0 && wp__segments_flush(request->device) != WP_OK) (void)wp__fault_absorb();
   request->returned = 0;
+}
+
+/* Lets the driver unmap what it got back and did not use; with WP_CACHING_DRIVER it keeps what its threshold says. */
+static void settle(struct request *request) {
+  if (!request->device->lanes) request->returned = 0;
+  if (request->returned == 0) return;
+  wp__fault_keep();
+  flush(request);
+  wp__fault_restore();
 }
 
 /* What was returned is still mapped, so that the driver may use it for this; where that does not help, it must go. */
@@ -203,13 +213,7 @@ static wp_status grow(struct request *request) {
   bool obtains = status == WP_OK && request->segment == NULL;
   if (obtains && !is_prime) request->returned += wp__lanes_give_way(device, request->stream, request->bytes);
   if (obtains) status = obtain(request);
-  if (status == WP_OK) {
-    flush(request);
-  } else if (request->returned > 0) {
-    wp__fault_keep();
-    flush(request);
-    wp__fault_restore();
-  }
+  settle(request);
   return status;
 }
 
@@ -277,6 +281,7 @@ static wp_status enter(struct request *request) {
   atomic_store_explicit(&block->guard, &request->stream->lane.lock, memory_order_release);
   block->uses = NULL;
   block->captured = false;
+  if (request->carved && !request->device->lanes) wp__forget_captured(request->device, address);
   if (!request->carved || wp__map_set(map, address, block)) return WP_OK;
   undo(request);
   return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, request->device->ordinal, "no memory to register a block");

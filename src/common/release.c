@@ -151,7 +151,7 @@ wp_status wp__release_nothing(wp__device *device, wp_release_report *report) {
 /* Cleared before the look, like what follows. */
 static wp_status bound_again(wp__device *device) {
   wp__scope scope;
-  atomic_store(&device->excess_due, false);
+  if (device->lanes) atomic_store(&device->excess_due, false);
   wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status == WP_OK) {
     status = wp__lanes_bound(device);

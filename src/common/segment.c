@@ -80,7 +80,9 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
 
 wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
   wp_status status = allocate_in_order(device, stream, bytes, out);
-  if (status == WP_OK) wp__device_hold(device, bytes);
+  if (status != WP_OK) return status;
+  wp__device_hold(device, bytes);
+  if (!device->lanes) wp__device_settle_threshold(device);
   return status;
 }
 
@@ -153,8 +155,8 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
 
 void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
   uint64_t bytes = segment->range.bytes;
-  wp__spin_lock(&stream->lane.lock);
-  (void)wp__stream_advance(stream, bytes);
+  wp__spin_lock(&stream->lane.lock); /* against those who advance; with WP_CACHING_DRIVER there are others */
+  (void)wp__counter_add(&stream->freed, bytes);
   wp__spin_unlock(&stream->lane.lock);
   wp_status status = free_in_order(device, stream->handle, segment);
   if (status != WP_OK) wp__log_fault(device->runtime, "freed memory could not go to the driver yet");

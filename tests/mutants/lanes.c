@@ -41,8 +41,8 @@ wp_status __real_wp__device_reapply_threshold(wp__device *device);
 wp_status __wrap_wp__device_reapply_threshold(wp__device *device);
 wp_status __real_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
 wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
-void __real_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
-void __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
+wp_status __real_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
+wp_status __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
 wp_status __real_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 wp_status __wrap_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 wp_status __real_wp_capture_abort(wp_capture *capture);
@@ -151,14 +151,14 @@ wp_status __wrap_wp__device_reapply_threshold(wp__device *device) {
 
 /* -- what is freed in a capture serves its lane at once: what is from outside, or what another stream has freed -- */
 
-void __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
+wp_status __wrap_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured) {
   wp__stream *owner = atomic_load(&block->origin);
-  if (owner->is_bay ? broken.other_stream_forgotten : broken.outside_freed_at_once) {
-    wp__uses_drop(device, block);
-    (void)wp__lane_free(device, owner, block);
-  } else {
-    __real_wp__capture_free(device, block, captured);
+  if (!wp__block_is_of_lane(block) || !(owner->is_bay ? broken.other_stream_forgotten : broken.outside_freed_at_once)) {
+    return __real_wp__capture_free(device, block, captured);
   }
+  wp__uses_drop(device, block);
+  (void)wp__lane_free(device, owner, block);
+  return WP_OK;
 }
 
 /* -- a release of a graph's memory does not wait for the last launches -- */

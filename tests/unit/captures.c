@@ -18,13 +18,15 @@ CAPTURE_TEST(are_served_without_naming_their_streams) {
 
 /* No node makes the graph wait for home, so the thread does. */
 CAPTURE_TEST(wait_for_memory_that_is_new) {
+  void *other = world_alloc(&world, MIB, world.t); /* after a pool's first allocation a threshold is told again */
   wp_capture *capture = begin_on(world.s, NULL);
   fake_forget();
-  void *ptr = world_alloc(&world, MIB, world.s);
+  void *ptr = world_alloc(&world, 3 * MIB, world.s);
   cr_assert_str_eq(fake_steps(), "memory_alloc:home event_create event_record:home");
   cr_assert_geq(fake_count("event_query"), 1);
   free_on(ptr, world.s);
   release_all(end_on(capture, world.s));
+  free_on(other, world.t);
 }
 
 CAPTURE_TEST(reuse_what_is_freed_on_the_same_stream) {
@@ -118,6 +120,24 @@ CAPTURE_TEST(keep_what_is_freed_in_them_until_the_release) {
   release_all(memory);
   expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
   cr_assert_eq(fake_reserved(0), 0);
+}
+
+/* Launches may be sent to another stream, which does not come after that work. */
+CAPTURE_TEST(keep_what_is_freed_in_them_for_work_from_before) {
+  void *ptr = world_alloc(&world, 2 * MIB, world.s);
+  fake_stream_busy(world.s);
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(ptr, world.s);
+  wp_graph_memory *memory = end_on(capture, world.s);
+  expect(WP_OK, wp_graph_memory_release(memory, &world.t, 1));
+  void *next = world_alloc(&world, 2 * MIB, world.t);
+  cr_assert_neq(next, ptr);
+  free_on(next, world.t);
+  cr_assert_eq(world_stats(&world).parked_bytes, 2 * MIB);
+  fake_stream_idle(world.s);
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).parked_bytes, 0);
+  check_held();
 }
 
 CAPTURE_TEST(keep_their_outputs_memory_after_its_free) {
