@@ -153,6 +153,22 @@ run_tests() {
   grep -q 'Test *#' "$log" || tail -n 20 "$log"
 }
 
+# test_mutants NAME BUILD BACKEND JOBS [VARIABLE=VALUE...]: the conformance suite of that build on drivers, and on a library,
+# that break one promise each: whoever shall notice it notices. The output is in the log NAME, too.
+test_mutants() {
+  log=$logs/$1.log build=$2 backend=$3 jobs=$4
+  shift 4
+  if ! env "$@" sh tests/mutants/run.sh "$build/tests/mutants" "$backend" "$build/mutants" "$jobs" >"$log" 2>&1; then
+    cat "$log"
+    exit 1
+  fi
+  sed '$d' "$log"
+  read -r p f s <<END
+$(tail -n 1 "$log")
+END
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
 # show_failures LOG: the assertions that failed, with what they say, and what a sanitizer found.
 show_failures() {
   say "$leg: from $1:"
