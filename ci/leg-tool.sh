@@ -27,10 +27,13 @@ helps() {
   for case in $cases; do shows "$case" "$tool" --help || return 1; done
 }
 
-# measures CASE: as JSON, with every field and every mode, and as a table.
+# measures CASE: as JSON, with every field and every mode, and as a table. The two runs are beside each other.
 measures() {
-  "$tool" bench "$1" --rounds 1 --json >"$work/$1.json" && python3 -B tests/tool/fields.py "$work/$1.json" "$1" &&
-    "$tool" bench "$1" --rounds 1 >"$work/$1.txt" && grep "^$1: " "$work/$1.txt"
+  "$tool" bench "$1" --rounds 1 >"$work/$1.txt" &
+  table=$!
+  json=0
+  "$tool" bench "$1" --rounds 1 --json >"$work/$1.json" || json=$?
+  wait "$table" && [ "$json" -eq 0 ] && python3 -B tests/tool/fields.py "$work/$1.json" "$1" && grep "^$1: " "$work/$1.txt"
 }
 
 full_disk_is_told() {
@@ -96,12 +99,10 @@ counts() {
   [ -s "$work/counts" ] && refuses grep -vE '^([1-9][0-9]*) \1 \1$' "$work/counts"
 }
 
-# run_script NAME COMMAND...: checks that count themselves.
-run_script() {
+# count_script NAME: of checks that counted themselves; their output is in a log.
+count_script() {
   log=$logs/tool-$1.log
   say "tool: $1"
-  shift
-  "$@" >"$log" 2>&1 || true
   sed '$d' "$log"
   read -r _ p _ f _ <<END
 $(tail -n 1 "$log")
@@ -151,7 +152,10 @@ check "lanes ask the driver for nothing twice" lanes_ask_for_nothing
 check "declared lanes make no driver call" declared_lanes_call_nothing
 check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
-run_script scripts sh tests/tool/scripts.sh
-run_script replay sh tests/tool/replay.sh build/host
-run_script recorded sh tests/tool/recorded.sh build/host
+# Of these, each has a folder of its own: they run beside one another.
+sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 &
+sh tests/tool/replay.sh build/host >"$logs/tool-replay.log" 2>&1 &
+sh tests/tool/recorded.sh build/host >"$logs/tool-recorded.log" 2>&1 &
+wait
+for script in scripts replay recorded; do count_script "$script"; done
 finish

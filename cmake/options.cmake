@@ -54,6 +54,5 @@ if(WARMPOOL_SANITIZE)
   add_link_options(-fsanitize=${WARMPOOL_SANITIZE})
 endif()
 if(WARMPOOL_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic -O0)
-  add_link_options(--coverage)
+  add_link_options(--coverage) # the library is compiled for it (warmpool_library): each test writes a file for each source
 endif()

@@ -26,6 +26,20 @@ function(warmpool_require_criterion)
   add_library(criterion INTERFACE)
   target_include_directories(criterion SYSTEM INTERFACE ${CRITERION_INCLUDE_DIR})
   target_link_libraries(criterion INTERFACE ${CRITERION_LIBRARY})
+  if(UNIX AND NOT APPLE)
+    add_library(criterion_rig OBJECT ${PROJECT_SOURCE_DIR}/tests/rig/criterion.c)
+    warmpool_compile_options(criterion_rig)
+    target_include_directories(criterion_rig SYSTEM PRIVATE ${CRITERION_INCLUDE_DIR})
+    target_sources(criterion INTERFACE $<TARGET_OBJECTS:criterion_rig>)
+    foreach(function mbedtls_x509_crt_parse_file mbedtls_x509_crt_parse_path)
+      target_link_options(criterion INTERFACE LINKER:--export-dynamic-symbol=${function})
+    endforeach()
+  endif()
+  # The assertions are most of a test program's code and of the time that compiling takes; what is tested is optimised.
+  # Under a sanitizer, which makes the tests slow, they are, too, and there the compiler warns of what it sees then.
+  if(NOT WARMPOOL_SANITIZE)
+    target_compile_options(criterion INTERFACE -O0)
+  endif()
 endfunction()
 
 # The options common to all test programs. They may use what the system offers beyond C11.
