@@ -47,6 +47,17 @@ test_version() {
   test_mutants "hip-$1-mutants" "build/hip-$1" "hip-${1%.*}" 1 SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1
   run_bench "$1"
   run_stress "$1"
+  # Declared captures have lanes in the driver's caching, too, for which a runtime's pools must keep freed memory (H9).
+  case $1 in 5.[0-6].*) ;; *) check "captures in the driver's caching on $1" driver_captures "$build" ;; esac
+}
+
+driver_captures() {
+  WARMPOOL_TEST_CACHING=driver
+  export WARMPOOL_TEST_CACHING
+  run_program "$1" conformance "$logs/$name-driver-captures.log" --filter 'captures/*' --jobs 2
+  unset WARMPOOL_TEST_CACHING
+  cat "$logs/$name-driver-captures.log"
+  grep -E 'Synthesis: Tested: [1-9].* Failing: 0 .* Crashing: 0' "$logs/$name-driver-captures.log"
 }
 
 # lanes_ask_for_nothing RESULTS: what lanes have served once, they serve again without a call for memory of the driver's,
