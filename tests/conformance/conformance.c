@@ -289,7 +289,7 @@ struct runner {
 };
 
 /* They start together, and end one after the other: a driver may hang where threads that had streams of their own end
- * at the same moment (C18). */
+ * at the same moment (C19). */
 static void *run(void *self) {
   const struct timespec pause = {0, 100000};
   struct runner *runner = self;
