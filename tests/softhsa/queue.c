@@ -20,9 +20,12 @@ static soft_packet *slot_of(const struct soft_queue *queue, uint64_t index) {
 
 /* -- the thread -- */
 
+/* A packet is there when the doorbell says so: before that its header may be valid and the rest of it not yet written,
+ * as 5.2.3 does with waits for a value. */
 static bool has_packet(const struct soft_queue *queue) {
   const soft_packet *packet = slot_of(queue, queue->read);
   return queue->read < __atomic_load_n(&queue->write, __ATOMIC_ACQUIRE) &&
+         queue->read < __atomic_load_n(&queue->announced, __ATOMIC_ACQUIRE) &&
          soft_packet_type(packet) != HSA_PACKET_TYPE_INVALID;
 }
 
@@ -215,9 +218,15 @@ bool softhsa_hold_queue(uint64_t id, bool is_held) {
   return queue != NULL;
 }
 
-void soft_doorbell_rung(hsa_signal_t signal) {
-  const struct soft_queue *queue = (const struct soft_queue *)((const amd_signal_t *)signal.handle)->reserved2;
-  if (queue != NULL) rung = queue->amd.hsa_queue.id;
+/* Of several threads the one with the later packet may ring first. */
+void soft_doorbell_rung(hsa_signal_t signal, int64_t index) {
+  struct soft_queue *queue = (struct soft_queue *)((const amd_signal_t *)signal.handle)->reserved2;
+  if (queue == NULL) return;
+  rung = queue->amd.hsa_queue.id;
+  uint64_t before = __atomic_load_n(&queue->announced, __ATOMIC_RELAXED), now = (uint64_t)index + 1;
+  while (before < now &&
+         !__atomic_compare_exchange_n(&queue->announced, &before, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    continue;
 }
 
 uint64_t softhsa_queue_rung(void) { return rung; }

@@ -75,7 +75,7 @@ hsa_signal_value_t hsa_signal_load_relaxed(hsa_signal_t signal) { return soft_si
 hsa_signal_value_t hsa_signal_load_scacquire(hsa_signal_t signal) { return soft_signal_value(signal); }
 
 static void store(hsa_signal_t signal, int64_t value) {
-  soft_doorbell_rung(signal);
+  soft_doorbell_rung(signal, value);
   __atomic_store_n(&signal_of(signal)->value, value, __ATOMIC_SEQ_CST);
   soft_tell();
 }

@@ -80,7 +80,8 @@ bool soft_compare(int64_t value, hsa_signal_condition_t condition, int64_t with)
 void soft_complete(hsa_signal_t signal, uint64_t start); /* of work that began then; no signal: nothing */
 bool soft_all_arrived(const hsa_signal_t *signals, size_t count);
 bool soft_any_arrived(const hsa_signal_t *signals, size_t count);
-void soft_doorbell_rung(hsa_signal_t signal); /* queue.c: remembers the queue, where the signal is a doorbell */
+/* queue.c: what to do where the signal is a doorbell, for the packets up to that one. */
+void soft_doorbell_rung(hsa_signal_t signal, int64_t index);
 bool soft_handlers_start(void);
 void soft_handlers_stop(void);
 
@@ -90,6 +91,7 @@ struct soft_queue {
   amd_queue_t amd;           /* what the runtime sees of it */
   unsigned char newer[4096]; /* zeros, where newer headers have further fields */
   uint64_t read, write;      /* indexes; atomic */
+  uint64_t announced;        /* packets before this index may be taken; atomic */
   bool is_stopped, is_held;  /* under the lock */
   pthread_t thread;
   struct soft_queue *next;

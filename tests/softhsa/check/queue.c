@@ -18,6 +18,21 @@ Test(queue, a_packet_completes_its_signal) {
   cr_assert_eq(softhsa_count(SOFTHSA_BARRIERS), 2);
 }
 
+/* Its header may be valid before the rest of it is there. */
+Test(queue, a_packet_waits_for_the_doorbell) {
+  hsa_queue_t *queue = queue_create(gpu(0));
+  hsa_signal_t done = signal_at(1);
+  hsa_barrier_and_packet_t *packet = queue->base_address;
+  uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+  packet->completion_signal = done;
+  __atomic_store_n(&packet->header, (uint16_t)(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE),
+                   __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(signal_at(0), 1); /* the queue looks */
+  cr_assert(stays_at(done, 1));
+  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  cr_assert(comes_to(done, 0));
+}
+
 Test(queue, a_barrier_and_waits_for_all) {
   hsa_queue_t *queue = queue_create(gpu(0));
   hsa_signal_t done = signal_at(1), of[3] = {signal_at(1), signal_at(2), signal_at(1)};
