@@ -4,6 +4,7 @@
 #include "delegate.h"
 #include "free.h"
 #include "graph_memory.h"
+#include "home.h"
 #include "release.h"
 #include "runtime.h"
 #include "uses.h"
@@ -116,6 +117,7 @@ static wp_status begin_with(wp_graph_memory *memory, wp_stream handle, wp_captur
 
 static wp_status begin_on(wp__device *device, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
   wp_graph_memory *memory;
+  wp__home_look(device); /* during the capture nothing can be asked of what was freed on its streams before */
   wp_status status = wp__graph_memory_make(device, share, &memory);
   if (status != WP_OK) return status;
   status = begin_with(memory, handle, out);

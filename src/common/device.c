@@ -254,7 +254,7 @@ wp_status wp__device_apply_threshold(wp__device *device) {
   return status;
 }
 
-wp_status wp__device_reapply_threshold(wp__device *device) {
+static wp_status tell_threshold_again(wp__device *device) {
   wp__mutex_lock(&device->lock);
   if (!device->threshold_changing) device->threshold_known = false;
   wp__mutex_unlock(&device->lock);
@@ -263,7 +263,7 @@ wp_status wp__device_reapply_threshold(wp__device *device) {
 
 void wp__device_settle_threshold(wp__device *device) {
   if (atomic_load_explicit(&device->threshold_settled, memory_order_relaxed)) return;
-  if (wp__device_reapply_threshold(device) == WP_OK) {
+  if (tell_threshold_again(device) == WP_OK) {
     atomic_store_explicit(&device->threshold_settled, true, memory_order_relaxed);
   } else {
     wp__log_fault(device->runtime, "the release threshold may not hold yet");

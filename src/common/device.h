@@ -107,10 +107,7 @@ void wp__device_free(wp__device *device);
 
 /* Tells the driver the threshold that the number of open delegates asks for, if it does not know. */
 wp_status wp__device_apply_threshold(wp__device *device);
-/* The driver may have dropped it: it is told again. */
-wp_status wp__device_reapply_threshold(wp__device *device);
-
-/* After an allocation: the same once, for some drivers drop a threshold that was set before the pool's first (H4). */
+/* After an allocation: tells it once more, for some drivers drop what was set before the pool's first (H4). */
 void wp__device_settle_threshold(wp__device *device);
 
 /* Counts bytes that the driver has given. */

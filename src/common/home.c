@@ -130,6 +130,12 @@ void wp__home_poll(wp__device *device) {
   if (block != NULL) wp__home_park(device, block);
 }
 
+void wp__home_look(wp__device *device) {
+  enum { LOOKS = 64 };
+  unsigned parked = atomic_load(&device->parked_count);
+  for (unsigned look = 0; look < LOOKS && look < parked; look++) wp__home_poll(device);
+}
+
 wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
   wp_status first = WP_OK;
   /* As many as there are now: one that stays goes to the end of the queue and is not met twice. */

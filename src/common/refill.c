@@ -217,20 +217,13 @@ static wp_status grow(struct request *request) {
   return status;
 }
 
-/* What waits for other streams may be free by now; a bounded number is looked at. */
-static void look_for_parked(wp__device *device) {
-  enum { LOOKS = 64 };
-  unsigned parked = atomic_load(&device->parked_count);
-  for (unsigned look = 0; look < LOOKS && look < parked; look++) wp__home_poll(device);
-}
-
 /* Once more around where another thread of the same stream has taken what was got for this one. */
 static wp_status attempt(wp__device *device, void *argument) {
   struct request *request = argument;
   wp_status status = ask_lane(request);
   bool looks = !request->stream->is_bay && atomic_load(&device->parked_count) != 0;
   if (status == WP_OK && request->block == NULL && looks) {
-    look_for_parked(device);
+    wp__home_look(device);
     status = ask_lane(request);
   }
   while (status == WP_OK && request->block == NULL) {

@@ -142,6 +142,7 @@ static void capture_many(unsigned index, void *argument) {
     give(output, stream);
     rig_graph_destroy(graph);
     OK(wp_graph_memory_release(memory, &stream, 1));
+    if (i % 16 == 0) rig_stream_synchronize(stream); /* or a slow device holds the memory of all of them */
   }
   atomic_store(&neighbour->stops, true);
 }

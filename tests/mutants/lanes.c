@@ -37,8 +37,8 @@ wp__range *__real_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare
 wp__range *__wrap_wp__heap_carve(wp__heap *heap, size_t bytes, wp__range **spare);
 void __real_wp__home_park(wp__device *device, wp__block *block);
 void __wrap_wp__home_park(wp__device *device, wp__block *block);
-wp_status __real_wp__device_reapply_threshold(wp__device *device);
-wp_status __wrap_wp__device_reapply_threshold(wp__device *device);
+void __real_wp__device_settle_threshold(wp__device *device);
+void __wrap_wp__device_settle_threshold(wp__device *device);
 wp_status __real_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
 wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out);
 wp_status __real_wp__capture_free(wp__device *device, wp__block *block, wp__stream *captured);
@@ -145,8 +145,8 @@ void __wrap_wp__home_park(wp__device *device, wp__block *block) {
 
 /* -- the driver is told its threshold when a delegate opens, and not again after the first allocation -- */
 
-wp_status __wrap_wp__device_reapply_threshold(wp__device *device) {
-  return broken.threshold_set_once ? WP_OK : __real_wp__device_reapply_threshold(device);
+void __wrap_wp__device_settle_threshold(wp__device *device) {
+  if (!broken.threshold_set_once) __real_wp__device_settle_threshold(device);
 }
 
 /* -- what is freed in a capture serves its lane at once: what is from outside, or what another stream has freed -- */

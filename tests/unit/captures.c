@@ -189,6 +189,21 @@ CAPTURE_TEST(that_may_still_run_are_waited_for) {
   check_held();
 }
 
+/* A loop of captures, launches and releases makes no other call that could look. */
+CAPTURE_TEST(that_have_finished_make_room_for_the_next) {
+  for (int i = 0; i < 20; i++) {
+    wp_capture *capture = begin_on(world.s, NULL);
+    void *output = world_alloc(&world, 2 * MIB, world.s);
+    wp_graph_memory *memory = end_on(capture, world.s);
+    free_on(output, world.s);
+    fake_stream_busy(world.s);
+    expect(WP_OK, wp_graph_memory_release(memory, &world.s, 1));
+    fake_stream_idle(world.s);
+    cr_assert_leq(world_stats(&world).reserved_bytes, 2 * MIB, "round %d", i);
+  }
+  expect(WP_OK, wp_tick(world.runtime));
+}
+
 CAPTURE_TEST(are_waited_for_by_the_last_close) {
   wp_capture *capture = begin_on(world.s, NULL);
   free_on(world_alloc(&world, 4 * MIB, world.s), world.s);
