@@ -47,8 +47,8 @@ typedef struct wp_graph_memory wp_graph_memory; /* from end to release */
  * that were put off. *out is the caller's until wp_capture_end or wp_capture_abort. Statuses: WP_OK;
  * WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy stream, which no vendor captures, `share` of another
  * device); WP_ERROR_CAPTURING (the stream is being captured, or is in a declared capture, already);
- * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED;
- * WP_ERROR_DRIVER.
+ * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_WRONG_DEVICE;
+ * WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out);
 
@@ -61,28 +61,30 @@ WP_API wp_status wp_capture_join(wp_capture *capture, wp_stream stream);
 
 /*
  * Ends the capture, after the vendor's end-capture; its streams are ordinary ones again. *out stands for the graph's
- * memory. Also for a capture that the vendor has invalidated, but wp_capture_abort keeps nothing.
- * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_CAPTURING (the vendor still captures one of the streams:
- * end that first); WP_ERROR_NO_DEVICE (the device was lost: abort it); WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error
- * the capture goes on.
+ * memory. Also for a capture that the vendor has invalidated, but wp_capture_abort keeps nothing. Records an event on
+ * each of the capture's streams; a thread's own default stream is named for that by the handle, so end or abort on its
+ * thread. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_CAPTURING (the vendor still captures one of the
+ * streams: end that first); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event);
+ * WP_ERROR_NO_DEVICE (the device was lost: abort it); WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the capture goes
+ * on.
  */
 WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
 
 /*
  * Ends a capture of which nothing will be launched, likewise: its memory and what was freed in it go back once the work
- * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK.
- * Statuses: WP_OK; WP_ERROR_CAPTURING; WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the
- * capture goes on.
+ * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK. Statuses:
+ * WP_OK; WP_ERROR_CAPTURING; WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On
+ * an error the capture goes on.
  */
 WP_API wp_status wp_capture_abort(wp_capture *capture);
 
 /*
  * Says that the graph will not be launched again. Its last launches were sent to the `count` streams, and may still
- * run: the memory is other streams' when they have finished, and what the capture's streams had been sent before it
- * began, without anybody waiting. With count 0 all launches have finished. Blocks that are still live stay so. `memory`
+ * run: the memory is other streams' when they have finished, and what the capture's streams had been sent until its
+ * end, without anybody waiting. With count 0 all launches have finished. Blocks that are still live stay so. `memory`
  * is gone; NULL is WP_OK. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL streams); WP_ERROR_CAPTURING (one of the
- * streams is being captured); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_WRONG_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER. On
- * an error nothing has changed.
+ * streams is being captured); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_WRONG_DEVICE;
+ * WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error nothing has changed.
  */
 WP_API wp_status wp_graph_memory_release(wp_graph_memory *memory, const wp_stream *last_launches, size_t count);
 

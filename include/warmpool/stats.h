@@ -45,8 +45,8 @@ typedef struct wp_delegate wp_delegate;
  *   trimmed_bytes   what those took out of it                                                                (device)
  *
  * A line marked (device) is 0 in a delegate's stats; in WP_CACHING_DRIVER only declared captures have lanes, and what
- * they leave there is cached only as long as an output shares a segment with it. Counters of calls only grow; a reader
- * on another thread never sees more frees than allocations.
+ * they leave there is cached only as long as an output shares a segment with it, or the driver refuses it. Counters of
+ * calls only grow; a reader on another thread never sees more frees than allocations.
  */
 #define WP_STATS_LIST(X)                                                                                               \
   X(live_bytes)                                                                                                        \

@@ -97,6 +97,7 @@ wp__stream *wp__arena_take_bay(wp__arena *arena, wp_stream name) {
   }
   if (bay != NULL) {
     bay->is_taken = true;
+    (void)wp__counter_add(&bay->epoch, 1); /* blocks that are live there from before are from outside */
     bay->name = name;
     seal(bay);
   }

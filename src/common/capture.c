@@ -14,6 +14,7 @@
 struct member {
   wp__stream *stream, *bay;
   wp_stream handle;
+  bool is_attached; /* not where an abort has failed and another capture has taken the stream meanwhile */
   struct member *next;
 };
 
@@ -39,12 +40,15 @@ static bool attach(wp_capture *capture, struct member *member) {
   }
   wp__mutex_unlock(&device->lock);
   while (attaches && atomic_load(&stream->recorders) != 0) wp__yield();
+  member->is_attached = attaches;
   return attaches;
 }
 
-static void detach(wp_capture *capture, const struct member *member) {
+static void detach(wp_capture *capture, struct member *member) {
   wp__device *device = capture->device;
   wp__stream *stream = member->stream;
+  if (!member->is_attached) return;
+  member->is_attached = false;
   wp__mutex_lock(&device->lock);
   stream->bay = NULL;
   atomic_store(&stream->capture, NULL);
@@ -64,10 +68,8 @@ static wp_status join_with(wp_capture *capture, wp_stream handle, struct member 
   wp__arena *arena = capture->memory->arena;
   wp_status status = find_stream(device, handle, &member->stream);
   if (status != WP_OK) return status;
+  wp__home_look(device); /* from here on nothing can be asked of what was freed on the stream before */
   member->handle = member->stream->handle;
-  /* What is freed in the capture was used on the stream before it, and launches may be sent elsewhere. */
-  status = wp__uses_add(device, capture->memory->record, &member->handle, 1);
-  if (status != WP_OK) return status;
   member->bay = wp__arena_take_bay(arena, member->handle);
   if (member->bay == NULL) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a stream of a capture");
@@ -117,12 +119,13 @@ static wp_status begin_with(wp_graph_memory *memory, wp_stream handle, wp_captur
 
 static wp_status begin_on(wp__device *device, wp_stream handle, const wp_graph_memory *share, wp_capture **out) {
   wp_graph_memory *memory;
-  wp__home_look(device); /* during the capture nothing can be asked of what was freed on its streams before */
   wp_status status = wp__graph_memory_make(device, share, &memory);
   if (status != WP_OK) return status;
   status = begin_with(memory, handle, out);
   if (status == WP_OK) return WP_OK;
+  wp__fault_keep();
   wp__graph_memory_drop(memory);
+  wp__fault_restore();
   return status;
 }
 
@@ -195,7 +198,8 @@ wp_status wp__capture_free(wp__device *device, wp__block *block, wp__stream *cap
     return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
                       "a block of a capture that nobody declared cannot be freed in another one: free it after that");
   }
-  if (block->origin == captured->bay && block->uses == NULL) {
+  bool is_of_stream = block->origin == captured->bay && block->origin_epoch == wp__counter_get(&captured->bay->epoch);
+  if (is_of_stream && block->uses == NULL) {
     (void)wp__lane_free(device, captured->bay, block);
   } else {
     keep(device, capture->memory, block);
@@ -218,8 +222,21 @@ static wp_status check_ended(const wp_capture *capture) {
   return WP_OK;
 }
 
+/* What was freed in the capture had been used on its streams, and launches may be sent to others: the graph's release
+ * waits for what the streams have been sent so far, too. */
+static wp_status record_members(wp_capture *capture) {
+  wp__device *device = capture->device;
+  wp__block *record = capture->memory->record;
+  wp_status status = WP_OK;
+  for (const struct member *member = capture->members; status == WP_OK && member != NULL; member = member->next) {
+    status = wp__use_add(device, record, member->stream);
+  }
+  if (status != WP_OK) wp__uses_drop(device, record);
+  return status;
+}
+
 static void detach_all(wp_capture *capture) {
-  for (const struct member *member = capture->members; member != NULL; member = member->next) detach(capture, member);
+  for (struct member *member = capture->members; member != NULL; member = member->next) detach(capture, member);
 }
 
 /* The capture is gone, its memory is not. */
@@ -243,6 +260,7 @@ static wp_status end(wp_capture *capture, wp_graph_memory **out) {
   if (status == WP_OK) status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
   status = check_ended(capture);
+  if (status == WP_OK) status = record_members(capture);
   wp__scope_leave(&scope);
   if (status != WP_OK) return status;
   *out = capture->memory;

@@ -10,8 +10,8 @@
 struct wp_graph_memory {
   wp__device *device;
   wp__arena *arena;
-  wp__block *record; /* TAKEN; parked from the release on, and waits for the last launches, and for what its streams had
-                        been sent before the capture */
+  wp__block *record; /* TAKEN; parked from the release on, and waits for the last launches, and for what the capture's
+                        streams had been sent until its end */
   wp__block *kept;   /* freed in the capture, one behind the other; with the device's lock */
   uint64_t kept_bytes;
 };

@@ -271,6 +271,7 @@ static wp_status enter(struct request *request) {
   atomic_store_explicit(&block->stream, name, memory_order_release);
   atomic_store_explicit(&block->ptr, address, memory_order_release);
   block->origin = request->stream;
+  block->origin_epoch = wp__counter_get(&request->stream->epoch);
   atomic_store_explicit(&block->guard, &request->stream->lane.lock, memory_order_release);
   block->uses = NULL;
   block->captured = false;

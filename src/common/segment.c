@@ -114,6 +114,12 @@ wp_status wp__segments_flush(wp__device *device) {
   return wp__both(status, WP__CALL(device->runtime, device->ordinal, pool_trim, device->pool, 0));
 }
 
+static void count_freed(wp__stream *stream, uint64_t bytes) {
+  wp__spin_lock(&stream->lane.lock); /* against those who advance; with WP_CACHING_DRIVER there are others */
+  (void)wp__counter_add(&stream->freed, bytes);
+  wp__spin_unlock(&stream->lane.lock);
+}
+
 /* A segment of `most` bytes at the most of which all is free, finished or not; NULL: there is none. */
 static wp__block *take_unfinished(wp__device *device, wp__stream *stream, uint64_t most) {
   wp__lane *lane = &stream->lane;
@@ -127,10 +133,11 @@ static wp__block *take_unfinished(wp__device *device, wp__stream *stream, uint64
 }
 
 /* On a user's stream. */
-static wp_status free_in_order(wp__device *device, wp_stream handle, wp__block *segment) {
+static wp_status free_in_order(wp__device *device, wp__stream *stream, wp__block *segment) {
   uint64_t bytes = segment->range.bytes;
-  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, segment->range.address, handle);
+  wp_status status = WP__CALL(device->runtime, device->ordinal, memory_free, segment->range.address, stream->handle);
   if (status != WP_OK) return status;
+  count_freed(stream, 1); /* a record that came in between does not stand for it */
   (void)wp__counter_add(&device->driver_frees, 1);
   (void)wp__counter_add(&device->direct_bytes, bytes);
   wp__counter_sub(&device->held_bytes, bytes);
@@ -146,7 +153,7 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
   while (status == WP_OK && (segment = take_unfinished(device, stream, left)) != NULL) {
     left -= segment->range.bytes;
     any = true;
-    status = free_in_order(device, stream->handle, segment);
+    status = free_in_order(device, stream, segment);
     if (status != WP_OK) wp__segment_put(stream, segment, segment->range.position);
   }
   if (any) wp__stream_vouch(device, stream); /* so that a release can show the driver that they have finished */
@@ -155,10 +162,8 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
 
 void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
   uint64_t bytes = segment->range.bytes;
-  wp__spin_lock(&stream->lane.lock); /* against those who advance; with WP_CACHING_DRIVER there are others */
-  (void)wp__counter_add(&stream->freed, bytes);
-  wp__spin_unlock(&stream->lane.lock);
-  wp_status status = free_in_order(device, stream->handle, segment);
+  count_freed(stream, bytes);
+  wp_status status = free_in_order(device, stream, segment);
   if (status != WP_OK) wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
   wp__stream_vouch(device, stream);
   if (status == WP_OK) return;

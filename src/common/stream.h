@@ -33,7 +33,7 @@ struct wp__stream {
   /* Who it is: the driver's id, or the serial of the thread whose default stream it is; 0 where the handle tells all.
    */
   wp__counter identity;
-  wp__counter epoch;                  /* grows each time the record serves another stream */
+  wp__counter epoch;                  /* grows each time the record serves another stream, or a bay another capture */
   atomic_bool retired;                /* will not be named again: by wp_stream_retire, or found replaced */
   _Atomic(wp__thread_token *) thread; /* of WP_STREAM_PER_THREAD; NULL for others */
   uint64_t drained;                   /* the last epoch that its thread's end has ended; with the device's lock */

@@ -23,12 +23,10 @@ wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete) {
   return WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
 }
 
-static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {
-  wp__stream *stream;
+wp_status wp__use_add(wp__device *device, wp__block *block, wp__stream *stream) {
   wp__use *use = wp__os_calloc(1, sizeof *use);
   if (use == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a use");
-  wp_status status = wp__stream_find(device, handle, cannot_record, &stream);
-  if (status == WP_OK) status = wp__use_record(device, stream->handle, stream, use);
+  wp_status status = wp__use_record(device, stream->handle, stream, use);
   if (status != WP_OK) {
     wp__os_free(use);
     return status;
@@ -36,6 +34,12 @@ static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle)
   use->next = block->uses;
   block->uses = use;
   return WP_OK;
+}
+
+static wp_status add_use(wp__device *device, wp__block *block, wp_stream handle) {
+  wp__stream *stream;
+  wp_status status = wp__stream_find(device, handle, cannot_record, &stream);
+  return status == WP_OK ? wp__use_add(device, block, stream) : status;
 }
 
 wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count) {

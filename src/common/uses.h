@@ -15,6 +15,8 @@ wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete);
 
 /* Adds a use for each of the streams. On failure those added are dropped again. */
 wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
+/* The same for one stream that is known, and is not being captured. */
+wp_status wp__use_add(wp__device *device, wp__block *block, wp__stream *stream);
 
 /* Drops the uses that have finished. *waits: one is left that a free on `stream` has to wait for; those of that stream
  * itself stay in the list, but are not waited for. */
