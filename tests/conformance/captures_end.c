@@ -72,10 +72,8 @@ BOTH_CONTRACTS(captures, that_are_aborted_keep_nothing) {
   tear_down();
 }
 
-BOTH_CONTRACTS(captures, that_the_vendor_invalidates_can_be_aborted) {
+BOTH_CONTRACTS(captures, that_the_vendor_has_not_ended_go_on) {
   set_up();
-  wp_stream other = rig_stream_create(0);
-  rig_wait(stream, other);
   wp_capture *capture = begin(NULL);
   void *inside = take(delegate, 4 * MIB, stream);
   give(inside, stream);
@@ -85,6 +83,41 @@ BOTH_CONTRACTS(captures, that_the_vendor_invalidates_can_be_aborted) {
   rig_graph *graph = rig_capture_end(stream);
   OK(wp_capture_abort(capture));
   if (graph != NULL) rig_graph_destroy(graph);
+  tear_down();
+}
+
+/* A stream that was forked into it has not joined again, for which the vendor invalidates it. */
+static wp_capture *fail_to_capture(wp_stream other) {
+  wp_capture *capture = NULL;
+  OK(wp_capture_begin(delegate, stream, NULL, &capture));
+  OK(wp_capture_join(capture, other));
+  rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
+  rig_wait(other, stream);
+  void *inside = take(delegate, 4 * MIB, stream), *beside = take(delegate, 2 * MIB, other);
+  rig_fill(other, beside, INSIDE, MIB);
+  give(beside, other);
+  give(inside, stream);
+  cr_expect_null(rig_capture_end(stream));
+  return capture;
+}
+
+BOTH_CONTRACTS(captures, that_the_vendor_invalidates_can_be_aborted_or_ended) {
+  wp_graph_memory *memory;
+  set_up();
+  wp_stream other = rig_stream_create(0);
+  OK(wp_capture_abort(fail_to_capture(other)));
+  OK(wp_capture_end(fail_to_capture(other), &memory));
+  OK(wp_graph_memory_release(memory, NULL, 0));
+  for (int i = 0; i < 2; i++) { /* and the streams are ordinary ones again */
+    wp_stream user = i == 0 ? stream : other;
+    void *block = take(delegate, MIB, user);
+    rig_fill(user, block, LATER, MIB);
+    expect_bytes(user, block, LATER, MIB);
+    give(block, user);
+  }
+  OK(wp_trim(runtime, 0, 0, WP_WAIT, NULL));
+  cr_expect_eq(stats(0).capture_bytes, 0);
+  cr_expect_eq(stats(0).live_bytes, 0);
   tear_down();
   end_stream(0, other);
 }

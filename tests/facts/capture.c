@@ -222,6 +222,19 @@ Test(capture, of_another_stream_leaves_the_legacy_stream_alone) {
   rig_graph_destroy(graph);
 }
 
+/* C20 */
+Test(capture, that_a_fork_has_not_joined_again_ends_without_a_graph) {
+  void *memory = allocate(pool, BYTES, stream);
+  synchronize(stream);
+  rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
+  rig_wait(other, stream);
+  rig_fill(other, memory, 1, 4096);
+  cr_expect_null(rig_capture_end(stream));
+  cr_expect_eq(rig_capture_status(stream), RIG_CAPTURE_NONE);
+  cr_expect_eq(rig_capture_status(other), RIG_CAPTURE_NONE);
+  release(memory, stream);
+}
+
 /* Seen on an H200 with driver 580.159 and CUDA 13.0; relaxed mode does not help. */
 Test(capture, of_a_stream_is_invalidated_by_asking_who_the_stream_is) {
   uint32_t capabilities = 0;

@@ -216,7 +216,7 @@ void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
 rig_graph *rig_capture_end(wp_stream stream) {
   cudaGraph_t captured = NULL;
   cudaError_t error = cudaStreamEndCapture(stream, &captured);
-  if (error == cudaErrorStreamCaptureInvalidated) {
+  if (error == cudaErrorStreamCaptureInvalidated || error == cudaErrorStreamCaptureUnjoined) {
     (void)cudaGetLastError();
     return NULL;
   }

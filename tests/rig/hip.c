@@ -271,7 +271,7 @@ void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
 rig_graph *rig_capture_end(wp_stream stream) {
   hipGraph_t captured = NULL;
   hipError_t error = hipStreamEndCapture(stream, &captured);
-  if (error == hipErrorStreamCaptureInvalidated) {
+  if (error == hipErrorStreamCaptureInvalidated || error == hipErrorStreamCaptureUnjoined) {
     (void)hipGetLastError();
     return NULL;
   }

@@ -170,7 +170,7 @@ void rig_capture_begin(wp_stream stream, rig_capture_mode mode) {
 rig_graph *rig_capture_end(wp_stream stream) {
   void *captured = NULL;
   wp__host_result result = wp__host_capture_end(stream, &captured);
-  if (result == WP__HOST_CAPTURE_INVALIDATED) {
+  if (result == WP__HOST_CAPTURE_INVALIDATED || result == WP__HOST_CAPTURE_UNJOINED) {
     (void)wp__host_error_take();
     return NULL;
   }

@@ -55,7 +55,8 @@ typedef struct rig_graph rig_graph;
 
 wp_stream rig_stream_create_blocking(int device); /* one that does synchronise with the legacy stream */
 void rig_capture_begin(wp_stream stream, rig_capture_mode mode);
-/* Ends the capture, in any case. The graph, ready to be launched; NULL if the capture was invalidated. */
+/* Ends the capture, in any case. The graph, ready to be launched; NULL if the capture was invalidated, or a stream that
+ * was forked into it has not joined again. */
 rig_graph *rig_capture_end(wp_stream stream);
 rig_capture_state rig_capture_status(wp_stream stream); /* not of the legacy stream while a blocking one is captured */
 bool rig_graph_launch(rig_graph *graph, wp_stream stream); /* submits; false where the vendor calls that invalid */
