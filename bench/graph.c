@@ -137,21 +137,22 @@ static void pause_for(uint64_t ns) {
 }
 
 /* By a pool of the driver's that keeps nothing. */
-static void unmap(bench_run *run, wp_stream ours, const struct neighbour *neighbour) {
+static bool unmap(bench_run *run, wp_stream ours, const struct neighbour *neighbour) {
   bench_way way;
-  if (!bench_open(&way, BENCH_COLD, wp_backend_builtin(), run)) return;
+  if (!bench_open(&way, BENCH_COLD, wp_backend_builtin(), run)) return false;
   void *memory = bench_take(&way, BLOCKS * block_bytes, ours);
   bench_synchronize(ours);
   warm_up(neighbour);
   bench_give(&way, memory, ours);
   bench_synchronize(ours);
   bench_close(&way, NULL);
+  return true;
 }
 
 static bool bring_about(bench_run *run, size_t situation, wp_stream ours, struct neighbour *neighbour) {
   switch (situation) {
   case UNDISTURBED: warm_up(neighbour); return true;
-  case UNMAPPED: unmap(run, ours, neighbour); return true;
+  case UNMAPPED: return unmap(run, ours, neighbour);
   case PAUSED:
     warm_up(neighbour);
     pause_for(neighbour->pause_ns);

@@ -14,7 +14,6 @@
 struct member {
   wp__stream *stream, *bay;
   wp_stream handle;
-  bool is_attached; /* not where an abort has failed and another capture has taken the stream meanwhile */
   struct member *next;
 };
 
@@ -27,7 +26,7 @@ struct wp_capture {
 /* -- streams of a capture -- */
 
 /* Nobody else finds the record any more, and nothing is recorded on it (wp__record_rest). */
-static bool attach(wp_capture *capture, struct member *member) {
+static bool attach(wp_capture *capture, const struct member *member) {
   wp__device *device = capture->device;
   wp__stream *stream = member->stream;
   wp__mutex_lock(&device->lock);
@@ -40,15 +39,12 @@ static bool attach(wp_capture *capture, struct member *member) {
   }
   wp__mutex_unlock(&device->lock);
   while (attaches && atomic_load(&stream->recorders) != 0) wp__yield();
-  member->is_attached = attaches;
   return attaches;
 }
 
-static void detach(wp_capture *capture, struct member *member) {
+static void detach(wp_capture *capture, const struct member *member) {
   wp__device *device = capture->device;
   wp__stream *stream = member->stream;
-  if (!member->is_attached) return;
-  member->is_attached = false;
   wp__mutex_lock(&device->lock);
   stream->bay = NULL;
   atomic_store(&stream->capture, NULL);
@@ -235,19 +231,26 @@ static wp_status record_members(wp_capture *capture) {
   return status;
 }
 
-static void detach_all(wp_capture *capture) {
-  for (struct member *member = capture->members; member != NULL; member = member->next) detach(capture, member);
-}
-
-/* The capture is gone, its memory is not. */
-static void drop_capture(wp_capture *capture, wp__arena *arena) {
+/* The streams are ordinary ones again, and the capture is gone; its memory is not. */
+static wp_graph_memory *dissolve(wp_capture *capture) {
+  wp_graph_memory *memory = capture->memory;
   while (capture->members != NULL) {
     struct member *member = capture->members;
     capture->members = member->next;
-    wp__arena_give_bay(arena, member->bay);
+    detach(capture, member);
+    wp__arena_give_bay(memory->arena, member->bay);
     wp__os_free(member);
   }
   wp__os_free(capture);
+  return memory;
+}
+
+/* With the device current. On failure the capture goes on. */
+static wp_status end_on_device(wp_capture *capture, wp_graph_memory **out) {
+  wp_status status = check_ended(capture);
+  if (status == WP_OK) status = record_members(capture);
+  if (status == WP_OK) *out = dissolve(capture);
+  return status;
 }
 
 static wp_status end(wp_capture *capture, wp_graph_memory **out) {
@@ -259,78 +262,34 @@ static wp_status end(wp_capture *capture, wp_graph_memory **out) {
   wp_status status = check_device(device);
   if (status == WP_OK) status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
-  status = check_ended(capture);
-  if (status == WP_OK) status = record_members(capture);
+  status = end_on_device(capture, out);
   wp__scope_leave(&scope);
-  if (status != WP_OK) return status;
-  *out = capture->memory;
-  detach_all(capture);
-  drop_capture(capture, capture->memory->arena);
-  return WP_OK;
+  return status;
 }
 
 wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out) {
   return wp__result("wp_capture_end", end(capture, out));
 }
 
-/* -- abort: as a release whose last launches are what the streams were sent -- */
-
-static wp_status let_go_after_members(wp_capture *capture) {
-  wp_graph_memory *memory = capture->memory;
-  size_t count = 0;
-  for (const struct member *member = capture->members; member != NULL; member = member->next) count++;
-  wp_stream *streams = wp__os_calloc(count, sizeof *streams);
-  if (streams == NULL) {
-    return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, capture->device->ordinal, "no memory to end a capture");
-  }
-  for (const struct member *member = capture->members; member != NULL; member = member->next) {
-    streams[--count] = member->handle;
-  }
-  for (const struct member *member = capture->members; member != NULL; member = member->next) count++;
-  detach_all(capture);
-  wp_status status = wp__graph_memory_release(memory, streams, count);
-  for (struct member *member = capture->members; status != WP_OK && member != NULL; member = member->next) {
-    (void)attach(capture, member);
-  }
-  wp__os_free((void *)streams);
-  return status;
-}
-
-/* With the device current. */
-static wp_status abort_on_device(wp_capture *capture) {
-  wp__arena *arena = capture->memory->arena;
-  wp_status status = check_ended(capture);
-  if (status != WP_OK) return status;
-  wp__arena_share(arena); /* it is needed when the memory may be gone already */
-  status = let_go_after_members(capture);
-  if (status == WP_OK) drop_capture(capture, arena);
-  wp__arena_release(arena);
-  wp__arena_leave(arena);
-  return status;
-}
-
-static void abort_lost(wp_capture *capture) {
-  wp_graph_memory *memory = capture->memory;
-  detach_all(capture);
-  drop_capture(capture, memory->arena);
-  wp__graph_memory_lose(memory);
-}
+/* -- abort: an end without launches -- */
 
 static wp_status abort_capture(wp_capture *capture) {
   wp__scope scope;
+  wp_graph_memory *memory;
   if (capture == NULL) return WP_OK;
   wp__device *device = capture->device;
   wp_status status = wp__runtime_check(device->runtime);
   if (status != WP_OK) return status;
   if (atomic_load(&device->lost)) {
-    abort_lost(capture);
+    wp__graph_memory_lose(dissolve(capture));
     return WP_OK;
   }
   status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
-  status = abort_on_device(capture);
+  status = end_on_device(capture, &memory);
+  if (status == WP_OK) wp__graph_memory_park(memory);
   wp__scope_leave(&scope);
-  if (status == WP_OK) wp__release_if_closed(device); /* only now the bays may be open */
+  if (status == WP_OK) wp__release_if_closed(device);
   return status;
 }
 

@@ -34,15 +34,13 @@ void wp__graph_memory_drop(wp_graph_memory *memory) {
   wp__arena_release(memory->arena);
   wp__arena_leave(memory->arena);
   (void)atomic_fetch_sub(&memory->device->runtime->graphs, 1);
-  wp__uses_drop(memory->device, memory->record);
   memory->record->class = 0;
   drop(memory);
 }
 
 /* -- after the last launch -- */
 
-/* From here on nothing can fail. */
-static void park(wp_graph_memory *memory) {
+void wp__graph_memory_park(wp_graph_memory *memory) {
   wp__device *device = memory->device;
   (void)wp__counter_add(&device->parked_bytes, memory->kept_bytes);
   wp__counter_sub(&device->kept_bytes, memory->kept_bytes);
@@ -93,13 +91,12 @@ static wp_status let_go_on(wp_graph_memory *memory, const wp_stream *streams, si
   wp_status status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
   status = wp__uses_add(device, memory->record, streams, count);
-  if (status == WP_OK) park(memory);
+  if (status == WP_OK) wp__graph_memory_park(memory);
   wp__scope_leave(&scope);
   if (status == WP_OK) wp__release_if_closed(device);
   return status;
 }
 
-/* Of a lost device: without the driver. */
 void wp__graph_memory_lose(wp_graph_memory *memory) {
   wp__device *device = memory->device;
   wp__block *record = memory->record;
@@ -111,7 +108,7 @@ void wp__graph_memory_lose(wp_graph_memory *memory) {
   wp__graph_finished(device, record);
 }
 
-wp_status wp__graph_memory_release(wp_graph_memory *memory, const wp_stream *streams, size_t count) {
+static wp_status release(wp_graph_memory *memory, const wp_stream *streams, size_t count) {
   if (memory == NULL) return WP_OK;
   wp__device *device = memory->device;
   wp_status status = wp__runtime_check(device->runtime);
@@ -125,5 +122,5 @@ wp_status wp__graph_memory_release(wp_graph_memory *memory, const wp_stream *str
 }
 
 wp_status wp_graph_memory_release(wp_graph_memory *memory, const wp_stream *last_launches, size_t count) {
-  return wp__result("wp_graph_memory_release", wp__graph_memory_release(memory, last_launches, count));
+  return wp__result("wp_graph_memory_release", release(memory, last_launches, count));
 }

@@ -21,8 +21,9 @@ wp_status wp__graph_memory_make(wp__device *device, const wp_graph_memory *share
 /* Of a capture that did not begin. */
 void wp__graph_memory_drop(wp_graph_memory *memory);
 
-/* wp_graph_memory_release; and the same for a lost device, without the driver. */
-wp_status wp__graph_memory_release(wp_graph_memory *memory, const wp_stream *streams, size_t count);
+/* Lets go of it, once all that the record waits for has finished: the device is current, and nothing can fail. The same
+ * for a lost device, without the driver. */
+void wp__graph_memory_park(wp_graph_memory *memory);
 void wp__graph_memory_lose(wp_graph_memory *memory);
 
 /* The last launches have finished, or the device is lost: the graph's memory is open to all, and the record is gone. */

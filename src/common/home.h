@@ -16,7 +16,7 @@ void wp__home_park(wp__device *device, wp__block *block);
 /* Looks at one parked block, the one that was not looked at for longest. For the hot path: one load if there is none.
  */
 void wp__home_poll(wp__device *device);
-/* The same for a bounded number of them, before memory is asked for. */
+/* The same for a bounded number of them. */
 void wp__home_look(wp__device *device);
 
 /* Looks at every parked block, waiting for its events or not. Adds the nanoseconds waited. The first failure of the

@@ -83,7 +83,7 @@ wp_status wp__segment_obtain(wp__device *device, const wp__stream *stream, size_
   if (status != WP_OK) return status;
   wp__device_hold(device, bytes);
   if (!device->lanes) wp__device_settle_threshold(device);
-  return status;
+  return WP_OK;
 }
 
 void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position) {

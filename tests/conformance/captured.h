@@ -58,4 +58,16 @@ static inline rig_graph *capture_output(void **output, wp_graph_memory **memory)
   return end_capture(capture, memory);
 }
 
+/* The same, which has run, and whose memory is released; the output is live. */
+static inline void *make_output(void) {
+  void *output;
+  wp_graph_memory *memory;
+  rig_graph *graph = capture_output(&output, &memory);
+  launch(graph);
+  rig_stream_synchronize(stream);
+  rig_graph_destroy(graph);
+  OK(wp_graph_memory_release(memory, NULL, 0));
+  return output;
+}
+
 #endif

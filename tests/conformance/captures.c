@@ -135,14 +135,9 @@ BOTH_CONTRACTS(captures, keep_blocks_from_outside_that_are_freed_in_them) {
 }
 
 BOTH_CONTRACTS(captures, keep_outputs_of_earlier_graphs_that_are_freed_in_them) {
-  void *output;
   wp_graph_memory *memory;
   set_up();
-  rig_graph *graph = capture_output(&output, &memory);
-  launch(graph);
-  rig_stream_synchronize(stream);
-  rig_graph_destroy(graph);
-  OK(wp_graph_memory_release(memory, NULL, 0));
+  void *output = make_output();
   wp_capture *capture = begin(NULL);
   void *copy = take(delegate, 2 * MIB, stream);
   rig_copy(stream, copy, output, 2 * MIB);
@@ -150,7 +145,7 @@ BOTH_CONTRACTS(captures, keep_outputs_of_earlier_graphs_that_are_freed_in_them) 
   void *next = take(delegate, 2 * MIB, stream);
   rig_fill(stream, next, LATER, 2 * MIB);
   give(next, stream);
-  graph = end_capture(capture, &memory);
+  rig_graph *graph = end_capture(capture, &memory);
   for (int i = 0; i < 2; i++) {
     launch(graph);
     expect_bytes(stream, copy, INSIDE, 2 * MIB);

@@ -36,14 +36,8 @@ BOTH_CONTRACTS(captures, are_released_while_the_last_launch_still_runs) {
 }
 
 BOTH_CONTRACTS(captures, leave_outputs_that_are_live_at_the_release) {
-  void *output;
-  wp_graph_memory *memory;
   set_up();
-  rig_graph *graph = capture_output(&output, &memory);
-  launch(graph);
-  rig_stream_synchronize(stream);
-  rig_graph_destroy(graph);
-  OK(wp_graph_memory_release(memory, NULL, 0));
+  void *output = make_output();
   OK(wp_trim(runtime, 0, 0, WP_WAIT, NULL));
   expect_bytes(stream, output, INSIDE, 2 * MIB);
   cr_expect_eq(stats(0).live_bytes, 2 * MIB);

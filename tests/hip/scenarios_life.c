@@ -111,6 +111,15 @@ static void use(wp_delegate *delegate, wp_stream stream) {
   give(memory, stream);
 }
 
+/* The delegate is used, and all of it ends. */
+static void use_up(wp_delegate *delegate, wp_stream stream, uint64_t before) {
+  use(delegate, stream);
+  cr_assert_eq(last_close(delegate, WP_OK).reserved_after, 0, "round %u", this_round());
+  OK(wp_stream_retire(runtime, 0, stream));
+  end();
+  expect_device_bytes(before);
+}
+
 BOTH_CONTRACTS(many_opens, serve_at_once_and_leave_nothing) {
   wp_stream stream = rig_stream_create(0);
   uint64_t before = start_warmed_up(WP_WAIT, stream);
@@ -118,12 +127,7 @@ BOTH_CONTRACTS(many_opens, serve_at_once_and_leave_nothing) {
   for (begin_rounds(500); next_round();) {
     wp_runtime_options options = in_lanes_of(WP_WAIT);
     start(&options);
-    wp_delegate *delegate = open_on(0);
-    use(delegate, stream);
-    cr_assert_eq(last_close(delegate, WP_OK).reserved_after, 0, "round %u", this_round());
-    OK(wp_stream_retire(runtime, 0, stream));
-    end();
-    expect_device_bytes(before);
+    use_up(open_on(0), stream, before);
   }
   rig_stream_destroy(stream);
 }
@@ -143,12 +147,7 @@ BOTH_CONTRACTS(many_opens, say_no_where_trying_fails_and_yes_the_next_time) {
     refuse_next_device_allocation(false);
     cr_assert_eq(status, WP_ERROR_OUT_OF_MEMORY, "round %u: %s", this_round(), wp_status_name(status));
     cr_assert_null(delegate);
-    delegate = open_on(0);
-    use(delegate, stream);
-    cr_assert_eq(last_close(delegate, WP_OK).reserved_after, 0, "round %u", this_round());
-    OK(wp_stream_retire(runtime, 0, stream));
-    end();
-    expect_device_bytes(before);
+    use_up(open_on(0), stream, before);
   }
   rig_stream_destroy(stream);
 }

@@ -12,6 +12,12 @@ bool vendor_device_counts(vendor_counts *out) {
   return true;
 }
 
+static void start_counted(void) {
+  wp_runtime_options options = in_lanes_of(WP_WAIT);
+  options.backend = bench_counting();
+  start(&options);
+}
+
 static bool is_same_device_use(const bench_counts *one, const bench_counts *other) {
   return one->device_allocs == other->device_allocs && one->device_frees == other->device_frees;
 }
@@ -31,9 +37,7 @@ static void burst(wp_delegate *delegate, wp_stream stream) {
 }
 
 BOTH_CONTRACTS(many_rounds, of_a_burst_return_nothing_and_ask_for_nothing) {
-  wp_runtime_options options = in_lanes_of(WP_WAIT);
-  options.backend = bench_counting();
-  start(&options);
+  start_counted();
   wp_stream stream = rig_stream_create(0);
   wp_delegate *delegate = open_on(0);
   burst(delegate, stream);
@@ -76,9 +80,7 @@ static void expect_cost(const bench_counts *cost, const bench_counts *usual, con
 }
 
 BOTH_CONTRACTS(many_rounds, cost_the_same_with_and_without_a_live_byte) {
-  wp_runtime_options options = in_lanes_of(WP_WAIT);
-  options.backend = bench_counting();
-  start(&options);
+  start_counted();
   wp_stream stream = rig_stream_create(0);
   wp_delegate *delegate = open_on(0);
   for (unsigned i = 0; i < 20; i++) (void)pair(delegate, stream);
@@ -100,9 +102,7 @@ BOTH_CONTRACTS(many_rounds, cost_the_same_with_and_without_a_live_byte) {
 /* -- alpaka#2197: no bytes, and NULL, are what they are on CUDA (H8) -- */
 
 BOTH_CONTRACTS(many_rounds, of_no_bytes_and_null_succeed_and_reach_no_driver) {
-  wp_runtime_options options = in_lanes_of(WP_WAIT);
-  options.backend = bench_counting();
-  start(&options);
+  start_counted();
   wp_stream streams[] = {rig_stream_create(0), WP_STREAM_LEGACY, WP_STREAM_PER_THREAD};
   wp_delegate *delegate = open_on(0);
   for (size_t i = 0; i < COUNT_OF(streams); i++) give(take(delegate, MIB, streams[i]), streams[i]);

@@ -157,6 +157,19 @@ DRIVER_TEST(grow_without_a_trim_of_the_drivers_pool) {
   release_all(end_on(capture, world.s));
 }
 
+/* That it is refused once more on the way out is nothing that the caller asked for. */
+DRIVER_TEST(say_why_they_cannot_begin_beside_what_it_refuses) {
+  wp_capture *capture = NULL;
+  release_where_frees_are_refused(world.s);
+  fake.captures_forbid = true;
+  fake_stream_capture(world.t, true);
+  expect(WP_ERROR_CAPTURING, wp_capture_begin(world.delegate, world.t, NULL, &capture));
+  cr_assert_not_null(strstr(world_error().message, "wp_capture_begin"), "%s", world_error().message);
+  cr_assert_eq(world_error().device, 0);
+  fake_stream_capture(world.t, false);
+  fake.captures_forbid = false;
+}
+
 /* -- as for allocations of the driver's -- */
 
 DRIVER_TEST(have_the_threshold_told_again) {
