@@ -17,6 +17,7 @@ static const struct capability {
     {WP_CAP_ORDERED_FREE, "ordered_free", "any stream may free"},
     {WP_CAP_CHECKED_FREE, "checked_free", "a wrong free is told"},
     {WP_CAP_STREAMS_DRAIN, "streams_drain", "a stream's end waits"},
+    {WP_CAP_CAPTURES_END, "captures_end", "a capture that failed is over"},
 };
 
 struct device {

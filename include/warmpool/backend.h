@@ -56,6 +56,8 @@ typedef void *wp_pool;
  *                    stream than the block was allocated on
  *   STREAMS_DRAIN    a stream's end waits for its work, that of a thread's own default stream too; then nobody asks
  *                    for events of a thread's stream that has ended, which some such drivers do not survive
+ *   CAPTURES_END     a capture is over when its end failed. Without it some drivers go on saying of its streams that
+ *                    they are being captured, and tell nobody any more what of their work has finished
  */
 #define WP_CAP_POOLS 1u
 #define WP_CAP_STREAM_IDENTITY 2u
@@ -65,6 +67,7 @@ typedef void *wp_pool;
 #define WP_CAP_KEEPS_FREED 32u
 #define WP_CAP_ORDERED_FREE 64u
 #define WP_CAP_STREAMS_DRAIN 128u
+#define WP_CAP_CAPTURES_END 256u
 
 typedef struct wp_pool_usage {
   uint64_t reserved; /* mapped for the pool */

@@ -44,11 +44,11 @@ typedef struct wp_graph_memory wp_graph_memory; /* from end to release */
  * Declares that a capture is about to begin on `stream`, of the delegate's device. Call it before the vendor's
  * begin-capture. With `share`, the memory of another graph of the device that is not released yet, the capture uses
  * what that one does not hold at its end as well: for graphs of which never two run at the same time. Records frees
- * that were put off. *out is the caller's until wp_capture_end or wp_capture_abort. Statuses: WP_OK;
- * WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy stream, which no vendor captures, `share` of another
- * device); WP_ERROR_CAPTURING (the stream is being captured, or is in a declared capture, already);
- * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_WRONG_DEVICE;
- * WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * that were put off. Nothing else is sent to the stream before the vendor's begin-capture. *out is the caller's until
+ * wp_capture_end or wp_capture_abort. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy
+ * stream, which no vendor captures, `share` of another device); WP_ERROR_CAPTURING (the stream is being captured, or is
+ * in a declared capture, already); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an
+ * event); WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out);
 
@@ -72,9 +72,16 @@ WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
 
 /*
  * Ends a capture of which nothing will be launched, likewise: its memory and what was freed in it go back once the work
- * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK. Statuses:
- * WP_OK; WP_ERROR_CAPTURING; WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On
- * an error the capture goes on.
+ * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK.
+ *
+ * Some drivers (AMD's; no WP_CAP_CAPTURES_END) never let go of the streams of a capture whose end failed. There the
+ * caller is believed: what the capture allocated goes back at once, and such a stream counts as retired. What was freed
+ * in the capture, or used on that stream, goes back as well if the stream was idle when the capture began; otherwise
+ * nobody can know any more, and it stays pending until the runtime is destroyed, which leaves it to the driver.
+ *
+ * Statuses: WP_OK; WP_ERROR_CAPTURING (with WP_CAP_CAPTURES_END: the vendor still captures one of the streams);
+ * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the capture goes
+ * on.
  */
 WP_API wp_status wp_capture_abort(wp_capture *capture);
 

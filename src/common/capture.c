@@ -14,6 +14,8 @@
 struct member {
   wp__stream *stream, *bay;
   wp_stream handle;
+  bool has_finished; /* what was sent to it before the capture; only known without WP_CAP_CAPTURES_END */
+  bool is_left;      /* at the end the driver still says that it is captured */
   struct member *next;
 };
 
@@ -47,8 +49,9 @@ static void detach(wp_capture *capture, const struct member *member) {
   wp__stream *stream = member->stream;
   wp__mutex_lock(&device->lock);
   stream->bay = NULL;
+  if (member->is_left) atomic_store(&stream->left, member->has_finished ? WP__LEFT_FINISHED : WP__LEFT_UNKNOWN);
   atomic_store(&stream->capture, NULL);
-  atomic_store_explicit(&stream->retired, false, memory_order_release);
+  if (!member->is_left) atomic_store_explicit(&stream->retired, false, memory_order_release);
   (void)atomic_fetch_sub(&device->captured_streams, 1);
   wp__mutex_unlock(&device->lock);
 }
@@ -59,12 +62,41 @@ static wp_status find_stream(wp__device *device, wp_stream handle, wp__stream **
   return status == WP_OK ? wp__record_rest(device, *out) : status;
 }
 
+static void forget_uses_since(wp_capture *capture, const wp__use *noted) {
+  wp__block *record = capture->memory->record;
+  while (record->uses != noted) wp__use_drop(capture->device, record, &record->uses);
+}
+
+/* A driver takes some microseconds to see that a record on an idle stream is complete, and more on a new one. */
+static wp_status ask_patiently(wp__device *device, wp__use *use, bool *complete) {
+  const uint64_t patience_ns = 200000;
+  uint64_t start = wp__clock_ns();
+  wp_status status;
+  do {
+    status = wp__use_ask(device, use, complete);
+  } while (status == WP_OK && !*complete && wp__clock_ns() - start < patience_ns);
+  return status;
+}
+
+/* Some drivers never let go of a stream whose capture failed; then this is the last that is heard of its work. */
+static wp_status note_earlier_work(wp_capture *capture, struct member *member) {
+  wp__device *device = capture->device;
+  wp__block *record = capture->memory->record;
+  if ((device->capabilities & WP_CAP_CAPTURES_END) != 0) return WP_OK;
+  wp_status status = wp__use_add(device, record, member->stream);
+  if (status == WP_OK) status = ask_patiently(device, record->uses, &member->has_finished);
+  if (status == WP_OK && member->has_finished) wp__use_drop(device, record, &record->uses);
+  return status;
+}
+
 static wp_status join_with(wp_capture *capture, wp_stream handle, struct member *member) {
   wp__device *device = capture->device;
   wp__arena *arena = capture->memory->arena;
   wp_status status = find_stream(device, handle, &member->stream);
   if (status != WP_OK) return status;
   wp__home_look(device); /* from here on nothing can be asked of what was freed on the stream before */
+  status = note_earlier_work(capture, member);
+  if (status != WP_OK) return status;
   member->handle = member->stream->handle;
   member->bay = wp__arena_take_bay(arena, member->handle);
   if (member->bay == NULL) {
@@ -81,8 +113,10 @@ static wp_status join(wp_capture *capture, wp_stream handle) {
   if (member == NULL) {
     return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, capture->device->ordinal, "no memory for a stream of a capture");
   }
+  const wp__use *noted = capture->memory->record->uses;
   wp_status status = join_with(capture, handle, member);
   if (status != WP_OK) {
+    forget_uses_since(capture, noted);
     wp__os_free(member);
     return status;
   }
@@ -205,17 +239,22 @@ wp_status wp__capture_free(wp__device *device, wp__block *block, wp__stream *cap
 
 /* -- the end of a capture -- */
 
-static wp_status check_ended(const wp_capture *capture) {
+/* Asks the driver about each stream. *goes_on: it still says of one that it is being captured. */
+static wp_status look_at_members(wp_capture *capture, bool *goes_on) {
   wp__device *device = capture->device;
-  for (const struct member *member = capture->members; member != NULL; member = member->next) {
+  *goes_on = false;
+  for (struct member *member = capture->members; member != NULL; member = member->next) {
     wp_capture_state state = WP_CAPTURE_NONE;
     wp_status status = WP__CALL(device->runtime, device->ordinal, stream_capturing, member->handle, &state);
     if (status != WP_OK) return status;
-    if (state == WP_CAPTURE_ACTIVE) {
-      return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "a stream is still being captured: end that first");
-    }
+    member->is_left = state == WP_CAPTURE_ACTIVE;
+    *goes_on = *goes_on || member->is_left;
   }
   return WP_OK;
+}
+
+static wp_status refuse_to_end(const wp__device *device, const char *what) {
+  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal, "a stream is still being captured: %s", what);
 }
 
 /* What was freed in the capture had been used on its streams, and launches may be sent to others: the graph's release
@@ -223,15 +262,16 @@ static wp_status check_ended(const wp_capture *capture) {
 static wp_status record_members(wp_capture *capture) {
   wp__device *device = capture->device;
   wp__block *record = capture->memory->record;
+  const wp__use *noted = record->uses;
   wp_status status = WP_OK;
   for (const struct member *member = capture->members; status == WP_OK && member != NULL; member = member->next) {
-    status = wp__use_add(device, record, member->stream);
+    if (!member->is_left) status = wp__use_add(device, record, member->stream);
   }
-  if (status != WP_OK) wp__uses_drop(device, record);
+  if (status != WP_OK) forget_uses_since(capture, noted);
   return status;
 }
 
-/* The streams are ordinary ones again, and the capture is gone; its memory is not. */
+/* The streams are ordinary ones again, unless they are left, and the capture is gone; its memory is not. */
 static wp_graph_memory *dissolve(wp_capture *capture) {
   wp_graph_memory *memory = capture->memory;
   while (capture->members != NULL) {
@@ -247,7 +287,9 @@ static wp_graph_memory *dissolve(wp_capture *capture) {
 
 /* With the device current. On failure the capture goes on. */
 static wp_status end_on_device(wp_capture *capture, wp_graph_memory **out) {
-  wp_status status = check_ended(capture);
+  bool goes_on;
+  wp_status status = look_at_members(capture, &goes_on);
+  if (status == WP_OK && goes_on) status = refuse_to_end(capture->device, "end that first, or abort this");
   if (status == WP_OK) status = record_members(capture);
   if (status == WP_OK) *out = dissolve(capture);
   return status;
@@ -273,9 +315,27 @@ wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out) {
 
 /* -- abort: an end without launches -- */
 
+/* The driver says that a stream is still being captured, and may never say anything else: then the caller knows. */
+static wp_status abort_on_device(wp_capture *capture) {
+  wp__device *device = capture->device;
+  bool goes_on;
+  wp_status status = look_at_members(capture, &goes_on);
+  if (status == WP_OK && goes_on && (device->capabilities & WP_CAP_CAPTURES_END) != 0) {
+    status = refuse_to_end(device, "end that first");
+  }
+  if (status == WP_OK) status = record_members(capture);
+  if (status != WP_OK) return status;
+  wp_graph_memory *memory = dissolve(capture);
+  if (goes_on) {
+    wp__graph_memory_abandon(memory);
+  } else {
+    wp__graph_memory_park(memory);
+  }
+  return WP_OK;
+}
+
 static wp_status abort_capture(wp_capture *capture) {
   wp__scope scope;
-  wp_graph_memory *memory;
   if (capture == NULL) return WP_OK;
   wp__device *device = capture->device;
   wp_status status = wp__runtime_check(device->runtime);
@@ -286,8 +346,7 @@ static wp_status abort_capture(wp_capture *capture) {
   }
   status = wp__scope_enter(&scope, device->runtime, device->ordinal);
   if (status != WP_OK) return status;
-  status = end_on_device(capture, &memory);
-  if (status == WP_OK) wp__graph_memory_park(memory);
+  status = abort_on_device(capture);
   wp__scope_leave(&scope);
   if (status == WP_OK) wp__release_if_closed(device);
   return status;

@@ -40,13 +40,25 @@ void wp__graph_memory_drop(wp_graph_memory *memory) {
 
 /* -- after the last launch -- */
 
-void wp__graph_memory_park(wp_graph_memory *memory) {
+/* It counts as freed from here on. */
+static void let_go(wp_graph_memory *memory) {
   wp__device *device = memory->device;
   (void)wp__counter_add(&device->parked_bytes, memory->kept_bytes);
   wp__counter_sub(&device->kept_bytes, memory->kept_bytes);
   wp__arena_release(memory->arena);
   (void)atomic_fetch_sub(&device->runtime->graphs, 1);
-  wp__home_park(device, memory->record);
+}
+
+void wp__graph_memory_park(wp_graph_memory *memory) {
+  let_go(memory);
+  wp__home_park(memory->device, memory->record);
+}
+
+void wp__graph_memory_abandon(wp_graph_memory *memory) {
+  let_go(memory);
+  wp__arena_leave(memory->arena);
+  memory->arena = NULL;
+  wp__home_park(memory->device, memory->record);
 }
 
 static void return_kept(wp__device *device, wp__block *kept) {
@@ -79,7 +91,7 @@ void wp__graph_finished(wp__device *device, wp__block *record) {
   } else {
     return_kept(device, memory->kept);
   }
-  wp__arena_leave(memory->arena);
+  if (memory->arena != NULL) wp__arena_leave(memory->arena);
   if (atomic_load(&device->open_delegates) == 0) atomic_store(&device->release_due, true);
   record->class = 0;
   drop(memory);
@@ -100,10 +112,7 @@ static wp_status let_go_on(wp_graph_memory *memory, const wp_stream *streams, si
 void wp__graph_memory_lose(wp_graph_memory *memory) {
   wp__device *device = memory->device;
   wp__block *record = memory->record;
-  (void)wp__counter_add(&device->parked_bytes, memory->kept_bytes);
-  wp__counter_sub(&device->kept_bytes, memory->kept_bytes);
-  wp__arena_release(memory->arena);
-  (void)atomic_fetch_sub(&device->runtime->graphs, 1);
+  let_go(memory);
   wp__uses_forget(record);
   wp__graph_finished(device, record);
 }

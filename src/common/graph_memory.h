@@ -9,7 +9,7 @@
 
 struct wp_graph_memory {
   wp__device *device;
-  wp__arena *arena;
+  wp__arena *arena;  /* NULL: it has been left already, and only what was freed in the capture waits */
   wp__block *record; /* TAKEN; parked from the release on, and waits for the last launches, and for what the capture's
                         streams had been sent until its end */
   wp__block *kept;   /* freed in the capture, one behind the other; with the device's lock */
@@ -24,6 +24,8 @@ void wp__graph_memory_drop(wp_graph_memory *memory);
 /* Lets go of it, once all that the record waits for has finished: the device is current, and nothing can fail. The same
  * for a lost device, without the driver. */
 void wp__graph_memory_park(wp_graph_memory *memory);
+/* The same of a capture whose work was never run: what it allocated is open to all at once. */
+void wp__graph_memory_abandon(wp_graph_memory *memory);
 void wp__graph_memory_lose(wp_graph_memory *memory);
 
 /* The last launches have finished, or the device is lost: the graph's memory is open to all, and the record is gone. */

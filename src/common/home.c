@@ -154,12 +154,25 @@ wp_status wp__home_synchronize(wp__device *device) {
   return status;
 }
 
+/* A capture has left a stream that used it, and nobody can know whether that has finished. */
+static bool is_left(const wp__block *block) {
+  const wp__use *use = block->uses;
+  while (use != NULL && (use->stream == NULL || atomic_load(&use->stream->left) != WP__LEFT_UNKNOWN)) use = use->next;
+  return use != NULL;
+}
+
 wp_status wp__home_abandon(wp__device *device) {
   wp_runtime *runtime = device->runtime;
   wp_status first = WP_OK;
-  wp__block *block;
+  wp__block *block, *left = NULL;
   while ((block = pop(device)) != NULL) {
     wp_status status = WP_OK;
+    if (is_left(block)) {
+      wp__uses_drop(device, block);
+      block->queue = left;
+      left = block;
+      continue;
+    }
     for (wp__use *use = block->uses; use != NULL; use = use->next) {
       status = wp__both(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
     }
@@ -167,6 +180,10 @@ wp_status wp__home_abandon(wp__device *device) {
     /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
     status = wp__both(status, go_on(device, block));
     first = wp__both(first, status);
+  }
+  while ((block = left) != NULL) { /* their memory is left to the driver */
+    left = block->queue;
+    push(device, block);
   }
   return first;
 }

@@ -28,7 +28,8 @@ void wp__home_mark(wp__device *device);
 /* Makes that visible to a trim. */
 wp_status wp__home_synchronize(wp__device *device);
 
-/* At the end of a device: hands parked blocks to the driver behind their events, unfinished as they are. */
+/* At the end of a device: hands parked blocks to the driver behind their events, unfinished as they are. Those that
+ * wait for a stream which a capture has left stay parked. */
 wp_status wp__home_abandon(wp__device *device);
 
 /* Forgets every parked block without the driver: the device is lost. */

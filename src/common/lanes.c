@@ -255,11 +255,12 @@ wp_status wp__lanes_bound(wp__device *device) {
 
 /* -- the end -- */
 
-/* Home comes after what is recorded of the stream; *until: so far. */
+/* Home comes after what is recorded of the stream, unless a capture has left that; *until: so far. */
 static wp_status order_home_after(wp__device *device, wp__stream *stream, uint64_t *until) {
   wp_event event;
   uint64_t recorded;
   *until = wp__counter_get(&stream->observed);
+  if (wp__stream_is_captured(stream)) return WP_OK;
   if (!wp__stream_take_event(stream, WP_NO_WAIT, &event, &recorded)) return WP_OK;
   wp_status status = WP__CALL(device->runtime, device->ordinal, event_wait, device->home, event);
   wp__stream_give_event(device, stream, event);

@@ -88,7 +88,8 @@ static void hand_to_home(wp__device *device, wp__stream *stream) {
 static void settle_gone(wp__device *device, const struct key *key) {
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (stream->handle == key->handle && is_gone(stream, key)) hand_to_home(device, stream);
+    if (stream->handle != key->handle || wp__stream_is_captured(stream)) continue;
+    if (is_gone(stream, key)) hand_to_home(device, stream);
   }
 }
 
@@ -98,7 +99,7 @@ static wp__stream *reusable(wp__device *device, const struct key *key) {
   wp__stream *found = NULL;
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (stream->handle != key->handle || !is_gone(stream, key) || atomic_load(&stream->capture) != NULL) continue;
+    if (stream->handle != key->handle || wp__stream_is_captured(stream) || !is_gone(stream, key)) continue;
     atomic_store(&stream->retired, true);
     if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->observed)) found = stream;
   }

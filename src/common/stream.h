@@ -56,6 +56,8 @@ struct wp__stream {
    * lock, `capture` also without. */
   _Atomic(wp_capture *) capture;
   struct wp__stream *bay; /* whose lane serves it then */
+  /* One of WP__LEFT_..., for ever: the driver never let go of it when a capture failed. `retired`, too. */
+  atomic_uint left;
 
   /* Of a bay (arena.h): no handle leads to it, and nothing is ever recorded for it. */
   bool is_bay, is_taken;
@@ -63,6 +65,9 @@ struct wp__stream {
   struct wp__stream *next_bay; /* of its arena's, or of the device's spare ones */
 };
 typedef struct wp__stream wp__stream;
+
+/* Of a stream that a capture has left behind: whether what was sent to it before has finished, or nobody can know. */
+enum { WP__LEFT_NOT, WP__LEFT_FINISHED, WP__LEFT_UNKNOWN };
 
 #define WP__STREAM_BUCKETS 64u
 typedef struct wp__streams {
@@ -163,7 +168,10 @@ wp_status wp__record_rest(wp__device *device, wp__stream *stream);
  * waited. */
 wp_status wp__stream_observe(wp__device *device, wp__stream *stream, wp_wait wait, uint64_t *waited_ns);
 
-static inline bool wp__stream_is_captured(const wp__stream *stream) { return atomic_load(&stream->capture) != NULL; }
+/* In a declared capture, or left by one: the driver must not be asked for its events. */
+static inline bool wp__stream_is_captured(const wp__stream *stream) {
+  return atomic_load(&stream->capture) != NULL || atomic_load(&stream->left) != WP__LEFT_NOT;
+}
 
 /* Whether what an event stands for, which was recorded on the stream, has finished. It has not as long as the stream is
  * in a declared capture: some drivers invalidate that when they are asked (H18). */

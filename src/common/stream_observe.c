@@ -3,28 +3,37 @@
 #include "device.h"
 #include "runtime.h"
 
-wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete) {
+/* With `shows`, a synchronisation lets the driver see what is complete. */
+static wp_status ask(wp__device *device, wp__stream *stream, wp_event event, bool shows, bool *complete) {
   wp_status status = WP_OK;
   *complete = false;
   (void)atomic_fetch_add(&stream->recorders, 1); /* a capture begins when they are gone */
   if (!wp__stream_is_captured(stream)) {
     status = WP__CALL(device->runtime, device->ordinal, event_query, event, complete);
+    if (status == WP_OK && *complete && shows) {
+      status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
+    }
+  } else {
+    *complete = atomic_load(&stream->left) == WP__LEFT_FINISHED;
   }
   (void)atomic_fetch_sub(&stream->recorders, 1);
   return status;
 }
 
+wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete) {
+  return ask(device, stream, event, false, complete);
+}
+
 /* With the event taken out. */
 static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
                                uint64_t *waited_ns) {
-  wp_runtime *runtime = device->runtime;
   bool complete = false;
-  wp_status status = wp__stream_ask_event(device, stream, event, &complete);
+  wp_status status = ask(device, stream, event, wp__device_shows_frees(device), &complete);
   if (status != WP_OK || (!complete && (wait == WP_NO_WAIT || wp__stream_is_captured(stream)))) return status;
-  if (!complete || wp__device_shows_frees(device)) {
+  if (!complete) {
     uint64_t start = wp__clock_ns();
-    status = WP__CALL(runtime, device->ordinal, event_synchronize, event);
-    if (!complete) *waited_ns += wp__clock_ns() - start;
+    status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
+    *waited_ns += wp__clock_ns() - start;
   }
   if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
   return status;

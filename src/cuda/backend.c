@@ -278,7 +278,7 @@ static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   if (status != WP_OK && status != WP_ERROR_NOT_SUPPORTED) return status;
   if (status == WP_OK) found |= WP_CAP_POOLS;
   if (graph_usage(self, device, &usage) == WP_OK) found |= WP_CAP_GRAPH_MEMORY;
-  found |= WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE;
+  found |= WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE | WP_CAP_CAPTURES_END;
 #if CUDART_VERSION >= 12000
   found |= WP_CAP_STREAM_IDENTITY;
 #endif

@@ -22,7 +22,7 @@
 /* The driver's promises besides those that are found out by doing; `version` is the runtime's, and CUDA's own here. */
 static inline uint32_t wp__hip_promises(int version) {
   (void)version;
-  return WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE;
+  return WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE | WP_CAP_CAPTURES_END;
 }
 
 /* As the cuda backend asks them: of the driver itself. 5.7 has no ids, and finds a stream's device by making its
@@ -42,7 +42,7 @@ static inline uint32_t wp__hip_promises(int version) {
 
 /* H8: freeing twice crashes, so no WP_CAP_CHECKED_FREE. H7: no WP_CAP_ORDERED_FREE. H9: on 5.2.3, a freed block in any
  * pool makes destroying any stream of the process run for ever; seen to be gone in 5.7.1. H16, H22:
- * WP_CAP_STREAMS_DRAIN. */
+ * WP_CAP_STREAMS_DRAIN. H21: no WP_CAP_CAPTURES_END. */
 static inline uint32_t wp__hip_promises(int version) {
   return WP_CAP_STREAMS_DRAIN | (version >= 50700000 ? WP_CAP_KEEPS_FREED : 0);
 }

@@ -53,7 +53,7 @@ static wp_status device_capabilities(void *self, int device, uint32_t *out) {
   wp__host_result result = wp__host_device_memory(device, &free_bytes, &total_bytes); /* whether it exists */
   if (result == WP__HOST_SUCCESS)
     *out = WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE |
-           WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE;
+           WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE | WP_CAP_CAPTURES_END;
   return finish(result, "host_device_memory");
 }
 

@@ -218,6 +218,13 @@ void tick_until_reserved(int device, uint64_t bytes) {
 
 /* -- devices and streams -- */
 
+bool driver_can(uint32_t capability) {
+  const wp_backend *backend = wp_backend_builtin();
+  uint32_t found = 0;
+  OK(backend->device_capabilities(backend->self, 0, &found));
+  return (found & capability) != 0;
+}
+
 void need_devices(int count) {
   if (rig_device_count() < count) cr_skip_test("needs %d devices, and there are %d", count, rig_device_count());
 }

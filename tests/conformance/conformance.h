@@ -87,6 +87,7 @@ void tick_until_reserved(int device, uint64_t bytes);
 
 /* -- devices and streams -- */
 
+bool driver_can(uint32_t capability);
 void need_devices(int count);                  /* skips the test where there are fewer */
 void end_stream(int device, wp_stream stream); /* destroys it as the contract wants it */
 /* A stream with the handle that `gone` had, whose work still runs; NULL where the driver does not hand it out. The

@@ -4,18 +4,11 @@
 
 SUITE(devices);
 
-static bool tells_devices_of_streams(void) {
-  const wp_backend *backend = wp_backend_builtin();
-  uint32_t capabilities = 0;
-  OK(backend->device_capabilities(backend->self, 0, &capabilities));
-  return (capabilities & WP_CAP_STREAM_DEVICE) != 0;
-}
-
 /* executorch#22312 */
 BOTH_CONTRACTS(devices, have_streams_of_their_own) {
   void *none = &none;
   need_devices(2);
-  if (!tells_devices_of_streams()) cr_skip_test("the driver cannot tell a stream's device");
+  if (!driver_can(WP_CAP_STREAM_DEVICE)) cr_skip_test("the driver cannot tell a stream's device");
   start(NULL);
   wp_delegate *delegate = open_on(1);
   wp_stream wrong = rig_stream_create(0), right = rig_stream_create(1);
@@ -54,7 +47,7 @@ static void call_everything(int current, int other) {
   wp_delegate *delegate = NULL;
   void *memory = NULL;
   wp_stream stream = rig_stream_create(other), wrong = rig_stream_create(current);
-  bool refuses = current != other && tells_devices_of_streams();
+  bool refuses = current != other && driver_can(WP_CAP_STREAM_DEVICE);
   start(NULL);
   rig_device_set(current);
   LEAVES_CURRENT(wp_delegate_open(runtime, other, NULL, &delegate));

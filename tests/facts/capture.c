@@ -235,6 +235,30 @@ Test(capture, that_a_fork_has_not_joined_again_ends_without_a_graph) {
   release(memory, stream);
 }
 
+/* C20, H21: also where its streams go on saying that they are captured. */
+Test(capture, that_could_not_be_ended_leaves_what_was_sent_before_to_be_waited_for) {
+  bool complete = true;
+  wp_stream third = rig_stream_create(0);
+  void *memory = allocate(pool, BYTES, third);
+  synchronize(third);
+  rig_hold *hold = rig_hold_stream(other);
+  cr_assert_eq(driver->event_record(driver->self, finished, other), WP_OK);
+  rig_capture_begin(stream, RIG_CAPTURE_GLOBAL);
+  rig_wait(other, stream);
+  rig_fill(other, memory, 1, 4096);
+  cr_expect_null(rig_capture_end(stream));
+  cr_expect_eq(driver->event_wait(driver->self, third, finished), WP_OK);
+  cr_expect_eq(driver->event_record(driver->self, finished, third), WP_OK);
+  cr_expect_eq(driver->event_query(driver->self, finished, &complete), WP_OK);
+  cr_expect(!complete);
+  rig_release(hold);
+  cr_expect_eq(driver->stream_synchronize(driver->self, third), WP_OK);
+  cr_expect_eq(driver->event_query(driver->self, finished, &complete), WP_OK);
+  cr_expect(complete);
+  release(memory, third);
+  rig_stream_destroy(third);
+}
+
 /* Seen on an H200 with driver 580.159 and CUDA 13.0; relaxed mode does not help. */
 Test(capture, of_a_stream_is_invalidated_by_asking_who_the_stream_is) {
   uint32_t capabilities = 0;

@@ -91,7 +91,7 @@ Test(hip_errors, pools_work_whatever_their_attribute_says) {
   cr_expect_eq((hip_capabilities() & WP_CAP_POOLS) != 0, true);
 }
 
-/* H9, H14, H16 */
+/* H9, H14, H16, H21 */
 Test(hip_errors, capabilities_grow_with_the_version) {
   uint32_t found = hip_capabilities();
   cr_expect_eq((found & WP_CAP_KEEPS_FREED) != 0, BY_VERSION(false, true, true));
@@ -99,6 +99,7 @@ Test(hip_errors, capabilities_grow_with_the_version) {
   cr_expect_eq((found & WP_CAP_STREAM_IDENTITY) != 0, BY_VERSION(false, false, true));
   cr_expect_neq(found & WP_CAP_STREAMS_DRAIN, 0);
   cr_expect_eq(found & WP_CAP_CHECKED_FREE, 0); /* H8 */
+  cr_expect_eq(found & WP_CAP_CAPTURES_END, 0);
 }
 
 /* H9, H11: the pool is asked to go with a block in it, stays for that, and the block can be used and freed. */

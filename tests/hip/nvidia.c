@@ -9,8 +9,8 @@
 
 Test(on_nvidia, the_driver_promises_what_cuda_does) {
   const wp_backend *backend = wp_backend_builtin();
-  const uint32_t always =
-      WP_CAP_POOLS | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE;
+  const uint32_t always = WP_CAP_POOLS | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE | WP_CAP_KEEPS_FREED |
+                          WP_CAP_ORDERED_FREE | WP_CAP_CAPTURES_END;
   uint32_t found = 0;
   cr_assert_str_eq(backend->name, "hip");
   cr_assert_eq(backend->device_capabilities(backend->self, 0, &found), WP_OK);

@@ -219,10 +219,18 @@ static wp_status event_record(void *self, wp_event handle, wp_stream stream) {
   (void)memcpy(event->joined, st.streams[i].joined, sizeof event->joined);
   return fake_end(WP_OK);
 }
+/* Such drivers answer with an error then, and may break the capture. */
+static struct event *event_to_ask_for(wp_event handle) {
+  struct event *event = event_of(handle);
+  if ((fake.capabilities & WP_CAP_CAPTURES_END) == 0 && event->recorded && st.streams[event->stream].capturing) {
+    fake_violation("asks for an event of a stream that is being captured");
+  }
+  return event;
+}
 static wp_status event_wait(void *self, wp_stream stream, wp_event handle) {
   BEGIN("event_wait", stream, true);
   fake_need_relaxed();
-  struct event *event = event_of(handle);
+  struct event *event = event_to_ask_for(handle);
   int i = fake_find_stream(stream);
   for (int other = 0; other < STREAMS; other++) {
     if (event->joined[other] > st.streams[i].joined[other]) st.streams[i].joined[other] = event->joined[other];
@@ -234,14 +242,14 @@ static wp_status event_wait(void *self, wp_stream stream, wp_event handle) {
 static wp_status event_query(void *self, wp_event handle, bool *complete) {
   BEGIN_ASK("event_query");
   fake_need_relaxed();
-  struct event *event = event_of(handle);
+  struct event *event = event_to_ask_for(handle);
   *complete = !event->recorded || fake_is_done(event->stream, event->at);
   return fake_end(WP_OK);
 }
 static wp_status event_synchronize(void *self, wp_event handle) {
   BEGIN_ASK("event_synchronize");
   fake_need_relaxed();
-  struct event *event = event_of(handle);
+  struct event *event = event_to_ask_for(handle);
   if (event->recorded) synchronize(event->stream, event->at, event->joined);
   return fake_end(WP_OK);
 }

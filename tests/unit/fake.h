@@ -2,8 +2,9 @@
 /*
  * A scripted vtable for the unit tests. It keeps just enough of a driver's state to answer sensibly, logs every call,
  * fails the call it is told to fail, and aborts where the library breaks a rule of backend.h: a lock held across a
- * call, an object of another device, an event recorded on a capturing stream, a stream touched that is gone, an object
- * used after its destruction. Nothing ever blocks: to wait for busy work makes it finish, and is counted.
+ * call, an object of another device, an event recorded on a capturing stream (or asked for, without
+ * WP_CAP_CAPTURES_END), a stream touched that is gone, an object used after its destruction. Nothing ever blocks: to
+ * wait for busy work makes it finish, and is counted.
  *
  * One state per process: Criterion runs each test in a process of its own.
  */

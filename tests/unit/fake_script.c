@@ -7,7 +7,7 @@
 
 #define ALL_CAPABILITIES                                                                                               \
   (WP_CAP_POOLS | WP_CAP_STREAM_IDENTITY | WP_CAP_STREAM_DEVICE | WP_CAP_GRAPH_MEMORY | WP_CAP_CHECKED_FREE |          \
-   WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE)
+   WP_CAP_KEEPS_FREED | WP_CAP_ORDERED_FREE | WP_CAP_CAPTURES_END)
 #define INITIAL_SCRIPT                                                                                                 \
   { 2, ALL_CAPABILITIES, (uint64_t)1 << 30, false, false, false, false }
 fake_script fake = INITIAL_SCRIPT;
