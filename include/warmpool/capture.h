@@ -74,7 +74,7 @@ WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
  * Ends a capture of which nothing will be launched, likewise: its memory and what was freed in it go back once the work
  * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK.
  *
- * Some drivers (AMD's; no WP_CAP_CAPTURES_END) never let go of the streams of a capture whose end failed. There the
+ * Some drivers (those without WP_CAP_CAPTURES_END) never let go of the streams of a capture whose end failed. There the
  * caller is believed: what the capture allocated goes back at once, and such a stream counts as retired. What was freed
  * in the capture, or used on that stream, goes back as well if the stream was idle when the capture began; otherwise
  * nobody can know any more, and it stays pending until the runtime is destroyed, which leaves it to the driver.
