@@ -157,7 +157,7 @@ wp_status wp__home_synchronize(wp__device *device) {
 /* A capture has left a stream that used it, and nobody can know whether that has finished. */
 static bool is_left(const wp__block *block) {
   const wp__use *use = block->uses;
-  while (use != NULL && (use->stream == NULL || atomic_load(&use->stream->left) != WP__LEFT_UNKNOWN)) use = use->next;
+  while (use != NULL && !wp__use_is_left(use)) use = use->next;
   return use != NULL;
 }
 

@@ -16,10 +16,23 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
   return status;
 }
 
+/* The stream's record may have served another one since, which a capture has left. */
+static bool is_of_latest(const wp__use *use) {
+  return use->stream != NULL && use->epoch == wp__counter_get(&use->stream->epoch);
+}
+
+bool wp__use_is_left(const wp__use *use) {
+  return is_of_latest(use) && atomic_load(&use->stream->left) == WP__LEFT_UNKNOWN;
+}
+
 wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete) {
-  *complete = use->stream != NULL && wp__stream_has_drained(device, use->stream, use->epoch);
+  wp__stream *stream = use->stream;
+  *complete = stream != NULL && wp__stream_has_drained(device, stream, use->epoch);
   if (*complete) return WP_OK;
-  if (use->stream != NULL) return wp__stream_ask_event(device, use->stream, use->event, complete);
+  bool is_left = stream != NULL && atomic_load(&stream->left) != WP__LEFT_NOT;
+  if (stream != NULL && (!is_left || is_of_latest(use))) {
+    return wp__stream_ask_event(device, stream, use->event, complete);
+  }
   return WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
 }
 

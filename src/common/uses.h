@@ -13,6 +13,9 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
 /* Whether what the use stands for has finished. */
 wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete);
 
+/* Nobody can know any more: a capture has left the stream. */
+bool wp__use_is_left(const wp__use *use);
+
 /* Adds a use for each of the streams. On failure those added are dropped again. */
 wp_status wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 /* The same for one stream that is known, and is not being captured. */

@@ -88,6 +88,23 @@ LEFT_TEST(captures_tell_their_stream_from_the_next_of_its_handle) {
   cr_assert_eq(fake_reserved(0), 0);
 }
 
+LEFT_TEST(captures_say_nothing_of_an_earlier_stream_of_the_handle) {
+  void *block = world_alloc(&world, 2 * MIB, world.t);
+  fake_stream_busy(world.s);
+  expect(WP_OK, wp_note_use(world.runtime, block, world.s));
+  if (world_options.stream_contract == WP_STREAMS_DECLARED) {
+    expect(WP_OK, wp_stream_retire(world.runtime, 0, world.s));
+  }
+  wp_stream again = fake_stream_recycled(world.s);
+  wp_capture *capture = begin_on(again, NULL);
+  expect(WP_OK, wp_capture_abort(capture));
+  free_on(block, world.t);
+  cr_assert_eq(world_stats(&world).parked_bytes, 2 * MIB);
+  fake_all_idle();
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).parked_bytes, 0);
+}
+
 /* -- it had not, and nobody will know when it has -- */
 
 LEFT_TEST(captures_keep_what_their_streams_may_still_use) {
