@@ -56,8 +56,9 @@ typedef void *wp_pool;
  *                    stream than the block was allocated on
  *   STREAMS_DRAIN    a stream's end waits for its work, that of a thread's own default stream too; then nobody asks
  *                    for events of a thread's stream that has ended, which some such drivers do not survive
- *   CAPTURES_END     a capture is over when its end failed. Without it some drivers go on saying of its streams that
- *                    they are being captured, and tell nobody any more what of their work has finished
+ *   CAPTURES_END     a capture is over when its end failed, and what was recorded on a stream before its capture can
+ *                    be asked for meanwhile. Without it such streams may be captured for ever, and events recorded on
+ *                    a stream in a declared capture are never asked or waited for
  */
 #define WP_CAP_POOLS 1u
 #define WP_CAP_STREAM_IDENTITY 2u

@@ -23,7 +23,8 @@
  * It is so in either caching. What is free after the release stays warm in WP_CACHING_LANES; in WP_CACHING_DRIVER it
  * goes to the driver's pool, but for what shares a segment with an output. Functions may run on any thread; calls for
  * one capture, and for one graph's memory, come one after the other. None of them launches, waits for the device, or
- * changes the current device.
+ * changes the current device. (Without WP_CAP_CAPTURES_END begin and join look for up to 0.2 ms whether the stream is
+ * idle.)
  */
 #ifndef WARMPOOL_CAPTURE_H
 #define WARMPOOL_CAPTURE_H
@@ -54,7 +55,8 @@ WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_gr
 
 /*
  * The same for another stream that is going to take part in the capture: call it before that stream waits for one of
- * the capture's. It gets memory of its own, for the two run beside one another in the graph.
+ * the capture's, and send nothing else to it in between. It gets memory of its own, for the two run beside one another
+ * in the graph.
  * Statuses: those of wp_capture_begin.
  */
 WP_API wp_status wp_capture_join(wp_capture *capture, wp_stream stream);
@@ -75,9 +77,10 @@ WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
  * sent to its streams so far has finished. Blocks that are live stay so, until they are freed. NULL is WP_OK.
  *
  * Some drivers (those without WP_CAP_CAPTURES_END) never let go of the streams of a capture whose end failed. There the
- * caller is believed: what the capture allocated goes back at once, and such a stream counts as retired. What was freed
- * in the capture, or used on that stream, goes back as well if the stream was idle when the capture began; otherwise
- * nobody can know any more, and it stays pending until the runtime is destroyed, which leaves it to the driver.
+ * caller is believed, and such a stream counts as retired: name another one in its stead. What the capture allocated
+ * goes back. What was freed in it, or used on that stream before, does so too if the stream was idle when the capture
+ * began; otherwise nobody can know any more, and it stays pending until the runtime is destroyed, which leaves it to
+ * the driver.
  *
  * Statuses: WP_OK; WP_ERROR_CAPTURING (with WP_CAP_CAPTURES_END: the vendor still captures one of the streams);
  * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the capture goes

@@ -56,10 +56,11 @@ static void detach(wp_capture *capture, const struct member *member) {
   wp__mutex_unlock(&device->lock);
 }
 
-/* Frees that were put off would be unrecorded until the end. */
+/* Frees that are not recorded would stay so until the end. */
 static wp_status find_stream(wp__device *device, wp_stream handle, wp__stream **out) {
   wp_status status = wp__stream_find(device, handle, "its allocations cannot be served from here on", out);
-  return status == WP_OK ? wp__record_rest(device, *out) : status;
+  if (status != WP_OK || wp__counter_get(&(*out)->freed) == wp__counter_get(&(*out)->recorded)) return status;
+  return wp__stream_record(device, *out);
 }
 
 static void forget_uses_since(wp_capture *capture, const wp__use *noted) {
@@ -82,11 +83,13 @@ static wp_status ask_patiently(wp__device *device, wp__use *use, bool *complete)
 static wp_status note_earlier_work(wp_capture *capture, struct member *member) {
   wp__device *device = capture->device;
   wp__block *record = capture->memory->record;
+  uint64_t waited_ns = 0;
   if ((device->capabilities & WP_CAP_CAPTURES_END) != 0) return WP_OK;
   wp_status status = wp__use_add(device, record, member->stream);
   if (status == WP_OK) status = ask_patiently(device, record->uses, &member->has_finished);
-  if (status == WP_OK && member->has_finished) wp__use_drop(device, record, &record->uses);
-  return status;
+  if (status != WP_OK || !member->has_finished) return status;
+  wp__use_drop(device, record, &record->uses);
+  return wp__stream_observe(device, member->stream, WP_NO_WAIT, &waited_ns); /* and shows it to the driver */
 }
 
 static wp_status join_with(wp_capture *capture, wp_stream handle, struct member *member) {
@@ -318,6 +321,8 @@ wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out) {
 /* The driver says that a stream is still being captured, and may never say anything else: then the caller knows. */
 static wp_status abort_on_device(wp_capture *capture) {
   wp__device *device = capture->device;
+  const wp__block *record = capture->memory->record;
+  const wp__use *noted = record->uses;
   bool goes_on;
   wp_status status = look_at_members(capture, &goes_on);
   if (status == WP_OK && goes_on && (device->capabilities & WP_CAP_CAPTURES_END) != 0) {
@@ -325,8 +330,9 @@ static wp_status abort_on_device(wp_capture *capture) {
   }
   if (status == WP_OK) status = record_members(capture);
   if (status != WP_OK) return status;
+  bool is_unused = record->uses == noted; /* none of its streams runs anything */
   wp_graph_memory *memory = dissolve(capture);
-  if (goes_on) {
+  if (is_unused) {
     wp__graph_memory_abandon(memory);
   } else {
     wp__graph_memory_park(memory);

@@ -173,12 +173,12 @@ wp_status wp__device_destroy(wp__device *device) {
     status = wp__home_abandon(device);
     status = wp__both(status, wp__lanes_abandon(device));
     status = wp__both(status, destroy_events(device));
-    if (!device->lanes || wp__counter_get(&device->held_bytes) == 0) {
-      status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
-    } else {
+    uint64_t held = wp__counter_get(&device->held_bytes);
+    if (held != 0) {
       wp__log(runtime, "warmpool: %llu bytes are left to the driver: it is not known when the work on them finishes",
-              (unsigned long long)wp__counter_get(&device->held_bytes));
+              (unsigned long long)held);
     }
+    if (!device->lanes || held == 0) status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
     status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     wp__scope_leave(&scope);
   }

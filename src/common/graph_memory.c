@@ -61,6 +61,11 @@ void wp__graph_memory_abandon(wp_graph_memory *memory) {
   wp__home_park(memory->device, memory->record);
 }
 
+void wp__graph_uses_drop(wp__device *device, wp__block *record) {
+  const wp_graph_memory *memory = (const wp_graph_memory *)(void *)record->range.address;
+  for (wp__block *block = memory->kept; block != NULL; block = block->queue) wp__uses_drop(device, block);
+}
+
 static void return_kept(wp__device *device, wp__block *kept) {
   while (kept != NULL) {
     wp__block *block = kept;

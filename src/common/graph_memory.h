@@ -24,9 +24,12 @@ void wp__graph_memory_drop(wp_graph_memory *memory);
 /* Lets go of it, once all that the record waits for has finished: the device is current, and nothing can fail. The same
  * for a lost device, without the driver. */
 void wp__graph_memory_park(wp_graph_memory *memory);
-/* The same of a capture whose work was never run: what it allocated is open to all at once. */
+/* The same of a capture none of whose streams can have run anything: what it allocated is open to all at once. */
 void wp__graph_memory_abandon(wp_graph_memory *memory);
 void wp__graph_memory_lose(wp_graph_memory *memory);
+
+/* Of a record that stays parked for ever: gives back the events of what it keeps. */
+void wp__graph_uses_drop(wp__device *device, wp__block *record);
 
 /* The last launches have finished, or the device is lost: the graph's memory is open to all, and the record is gone. */
 void wp__graph_finished(wp__device *device, wp__block *record);

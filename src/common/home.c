@@ -36,21 +36,23 @@ static wp__block *pop(wp__device *device) {
 
 /* -- what becomes of a parked block -- */
 
+/* Whether the use has finished, in the end. */
+static wp_status see_use(wp__device *device, const wp__use *use, wp_wait wait, uint64_t *waited_ns, bool *complete) {
+  wp_status status = wp__use_ask(device, use, complete);
+  if (status != WP_OK || *complete || wait == WP_NO_WAIT || wp__use_is_mute(use)) return status;
+  uint64_t start = wp__clock_ns();
+  status = wp__use_wait(device, use, complete);
+  *waited_ns += wp__clock_ns() - start;
+  return status;
+}
+
 /* Drops the uses that have finished; WP_PENDING if one has not. */
 static wp_status finish_uses(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
   while (block->uses != NULL) {
-    wp_event event = block->uses->event;
-    const wp__stream *stream = block->uses->stream;
     bool complete = false;
-    wp_status status = wp__use_ask(device, block->uses, &complete);
+    wp_status status = see_use(device, block->uses, wait, waited_ns, &complete);
     if (status != WP_OK) return status;
-    if (!complete && (wait == WP_NO_WAIT || (stream != NULL && wp__stream_is_captured(stream)))) return WP_PENDING;
-    if (!complete) {
-      uint64_t start = wp__clock_ns();
-      status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
-      *waited_ns += wp__clock_ns() - start;
-      if (status != WP_OK) return status;
-    }
+    if (!complete) return WP_PENDING;
     wp__use_drop(device, block, &block->uses);
   }
   return WP_OK;
@@ -169,11 +171,13 @@ wp_status wp__home_abandon(wp__device *device) {
     wp_status status = WP_OK;
     if (is_left(block)) {
       wp__uses_drop(device, block);
+      if (block->class == WP__CLASS_OF_GRAPH) wp__graph_uses_drop(device, block);
       block->queue = left;
       left = block;
       continue;
     }
     for (wp__use *use = block->uses; use != NULL; use = use->next) {
+      if (wp__use_is_mute(use)) continue; /* and not left: it has finished */
       status = wp__both(status, WP__CALL(runtime, device->ordinal, event_wait, device->home, use->event));
     }
     wp__uses_drop(device, block);

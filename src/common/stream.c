@@ -88,8 +88,8 @@ static void hand_to_home(wp__device *device, wp__stream *stream) {
 static void settle_gone(wp__device *device, const struct key *key) {
   wp__stream *stream = atomic_load_explicit(bucket_of(device, key->handle), memory_order_acquire);
   for (; stream != NULL; stream = stream->next) {
-    if (stream->handle != key->handle || wp__stream_is_captured(stream)) continue;
-    if (is_gone(stream, key)) hand_to_home(device, stream);
+    if (stream->handle != key->handle || !is_gone(stream, key)) continue;
+    if (!wp__stream_is_captured(stream)) hand_to_home(device, stream); /* asked last: a capture retires it, too */
   }
 }
 

@@ -174,8 +174,11 @@ static inline bool wp__stream_is_captured(const wp__stream *stream) {
 }
 
 /* Whether what an event stands for, which was recorded on the stream, has finished. It has not as long as the stream is
- * in a declared capture: some drivers invalidate that when they are asked (H18). */
+ * in a declared capture: some drivers invalidate that when they are asked (H18). Of a stream that was left, `left`
+ * tells. */
 wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete);
+/* Waits until it has, or until such a capture begins. */
+wp_status wp__stream_wait_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete);
 
 /* All records, one after the other: after NULL comes the first, after the last NULL. */
 wp__stream *wp__stream_next(wp__device *device, const wp__stream *stream);

@@ -24,18 +24,34 @@ wp_status wp__stream_ask_event(wp__device *device, wp__stream *stream, wp_event 
   return ask(device, stream, event, false, complete);
 }
 
+/* A synchronisation that has begun cannot be called off when a capture of the stream begins, which it may break there:
+ * such drivers are asked again and again. */
+static wp_status wait_for(wp__device *device, wp__stream *stream, wp_event event, bool shows, bool *complete) {
+  wp_status status = WP_OK;
+  *complete = (device->capabilities & WP_CAP_CAPTURES_END) != 0;
+  if (*complete) return WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
+  while (status == WP_OK && !*complete && !wp__stream_is_captured(stream)) {
+    wp__yield();
+    status = ask(device, stream, event, shows, complete);
+  }
+  return status;
+}
+
+wp_status wp__stream_wait_event(wp__device *device, wp__stream *stream, wp_event event, bool *complete) {
+  return wait_for(device, stream, event, false, complete);
+}
+
 /* With the event taken out. */
 static wp_status observe_event(wp__device *device, wp__stream *stream, wp_event event, uint64_t recorded, wp_wait wait,
                                uint64_t *waited_ns) {
-  bool complete = false;
-  wp_status status = ask(device, stream, event, wp__device_shows_frees(device), &complete);
-  if (status != WP_OK || (!complete && (wait == WP_NO_WAIT || wp__stream_is_captured(stream)))) return status;
-  if (!complete) {
+  bool complete = false, shows = wp__device_shows_frees(device);
+  wp_status status = ask(device, stream, event, shows, &complete);
+  if (status == WP_OK && !complete && wait == WP_WAIT && !wp__stream_is_captured(stream)) {
     uint64_t start = wp__clock_ns();
-    status = WP__CALL(device->runtime, device->ordinal, event_synchronize, event);
+    status = wait_for(device, stream, event, shows, &complete);
     *waited_ns += wp__clock_ns() - start;
   }
-  if (status == WP_OK) wp__counter_raise(&stream->observed, recorded);
+  if (status == WP_OK && complete) wp__counter_raise(&stream->observed, recorded);
   return status;
 }
 

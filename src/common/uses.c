@@ -16,24 +16,34 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
   return status;
 }
 
-/* The stream's record may have served another one since, which a capture has left. */
-static bool is_of_latest(const wp__use *use) {
-  return use->stream != NULL && use->epoch == wp__counter_get(&use->stream->epoch);
+/* What a capture that has left the stream made of it, unless the record served an earlier stream then. */
+static unsigned left_of(const wp__use *use) {
+  if (use->stream == NULL || use->epoch != wp__counter_get(&use->stream->epoch)) return WP__LEFT_NOT;
+  return atomic_load(&use->stream->left);
 }
 
-bool wp__use_is_left(const wp__use *use) {
-  return is_of_latest(use) && atomic_load(&use->stream->left) == WP__LEFT_UNKNOWN;
+bool wp__use_is_left(const wp__use *use) { return left_of(use) == WP__LEFT_UNKNOWN; }
+
+bool wp__use_is_mute(const wp__use *use) {
+  return use->stream != NULL && (atomic_load(&use->stream->capture) != NULL || left_of(use) != WP__LEFT_NOT);
+}
+
+/* The event is not one of a stream that can be captured any more. */
+static bool is_free_to_ask(const wp__use *use) {
+  return use->stream == NULL || (atomic_load(&use->stream->left) != WP__LEFT_NOT && left_of(use) == WP__LEFT_NOT);
 }
 
 wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete) {
-  wp__stream *stream = use->stream;
-  *complete = stream != NULL && wp__stream_has_drained(device, stream, use->epoch);
+  *complete = use->stream != NULL && wp__stream_has_drained(device, use->stream, use->epoch);
   if (*complete) return WP_OK;
-  bool is_left = stream != NULL && atomic_load(&stream->left) != WP__LEFT_NOT;
-  if (stream != NULL && (!is_left || is_of_latest(use))) {
-    return wp__stream_ask_event(device, stream, use->event, complete);
-  }
+  if (!is_free_to_ask(use)) return wp__stream_ask_event(device, use->stream, use->event, complete);
   return WP__CALL(device->runtime, device->ordinal, event_query, use->event, complete);
+}
+
+wp_status wp__use_wait(wp__device *device, const wp__use *use, bool *complete) {
+  if (!is_free_to_ask(use)) return wp__stream_wait_event(device, use->stream, use->event, complete);
+  *complete = true;
+  return WP__CALL(device->runtime, device->ordinal, event_synchronize, use->event);
 }
 
 wp_status wp__use_add(wp__device *device, wp__block *block, wp__stream *stream) {

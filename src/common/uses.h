@@ -12,8 +12,13 @@ wp_status wp__use_record(wp__device *device, wp_stream handle, wp__stream *strea
 
 /* Whether what the use stands for has finished. */
 wp_status wp__use_ask(wp__device *device, const wp__use *use, bool *complete);
+/* Waits until it has; *complete is false if a capture of the stream has begun meanwhile. */
+wp_status wp__use_wait(wp__device *device, const wp__use *use, bool *complete);
 
-/* Nobody can know any more: a capture has left the stream. */
+/* The driver must neither be asked for its event nor wait for it: the stream is in a declared capture, or left by one.
+ */
+bool wp__use_is_mute(const wp__use *use);
+/* And nobody will know any more whether it has finished. */
 bool wp__use_is_left(const wp__use *use);
 
 /* Adds a use for each of the streams. On failure those added are dropped again. */

@@ -54,6 +54,22 @@ LEFT_TEST(captures_leave_what_was_freed_before_to_others) {
   cr_assert_eq(fake_reserved(0), 0);
 }
 
+LEFT_TEST(captures_give_back_what_was_freed_before) {
+  pair(2 * MIB, world.s);
+  expect(WP_OK, wp_capture_abort(begin_on(world.s, NULL)));
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
+LEFT_TEST(captures_give_back_what_could_not_be_recorded_before) {
+  void *block = world_alloc(&world, 2 * MIB, world.s);
+  fake_fail("event_record", 1, WP_ERROR_DRIVER);
+  free_on(block, world.s);
+  expect(WP_OK, wp_capture_abort(begin_on(world.s, NULL)));
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_NO_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
 LEFT_TEST(captures_have_no_block_wait_for_their_streams) {
   void *block = world_alloc(&world, 2 * MIB, world.t);
   expect(WP_OK, wp_note_use(world.runtime, block, world.s));
@@ -72,6 +88,21 @@ LEFT_TEST(captures_free_the_streams_that_the_driver_lets_go) {
   expect(WP_OK, wp_capture_abort(capture));
   free_on(world_alloc(&world, 4 * MIB, world.s), world.s);
   cr_assert_eq(fake_reserved(0), 4 * MIB);
+}
+
+LEFT_TEST(captures_wait_for_the_streams_that_the_driver_lets_go) {
+  wp_capture *capture = begin_on(world.s, NULL);
+  expect(WP_OK, wp_capture_join(capture, world.t));
+  fake_stream_capture(world.t, true);
+  void *used = world_alloc(&world, 4 * MIB, world.s);
+  fake_stream_capture(world.s, false);
+  fake_stream_busy(world.s);
+  free_on(used, world.s);
+  expect(WP_OK, wp_capture_abort(capture));
+  wp_stream other = fake_stream(0);
+  void *block = world_alloc(&world, 4 * MIB, other);
+  cr_assert_neq(block, used);
+  free_on(block, other);
 }
 
 LEFT_TEST(captures_tell_their_stream_from_the_next_of_its_handle) {
@@ -100,12 +131,23 @@ LEFT_TEST(captures_say_nothing_of_an_earlier_stream_of_the_handle) {
   expect(WP_OK, wp_capture_abort(capture));
   free_on(block, world.t);
   cr_assert_eq(world_stats(&world).parked_bytes, 2 * MIB);
-  fake_all_idle();
-  expect(WP_OK, wp_tick(world.runtime));
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
   cr_assert_eq(world_stats(&world).parked_bytes, 0);
 }
 
 /* -- it had not, and nobody will know when it has -- */
+
+static void end_with(uint64_t bytes, int objects) {
+  expect(WP_PENDING, wp_delegate_close(world.delegate, NULL));
+  expect(WP_PENDING, wp_runtime_destroy(world.runtime));
+  cr_assert_not_null(strstr(world.logged, "left to the driver"));
+  cr_assert_geq(fake_reserved(0), bytes);
+  cr_assert_eq(fake_objects(), objects, "%d driver objects are left", fake_objects());
+  fake_reset();
+  world_start(&world);
+}
+
+static int pools_left(void) { return world_options.caching == WP_CACHING_LANES ? 1 : 0; }
 
 LEFT_TEST(captures_keep_what_their_streams_may_still_use) {
   void *outside = world_alloc(&world, 2 * MIB, world.s), *noted = world_alloc(&world, 2 * MIB, world.t);
@@ -122,11 +164,82 @@ LEFT_TEST(captures_keep_what_their_streams_may_still_use) {
   expect(WP_PENDING, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
   cr_assert_eq(fake_reserved(0), (8 + 4) * MIB, "what the capture allocated itself is free");
   cr_assert_eq(fake_waits(), 0);
+  end_with(4 * MIB, pools_left());
+}
+
+LEFT_TEST(captures_lose_no_event_of_a_block_that_they_keep) {
+  void *outside = world_alloc(&world, 2 * MIB, world.s);
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_note_use(world.runtime, outside, world.t));
+  fake_stream_busy(world.s);
+  pair(8 * MIB, world.s);
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(outside, world.s);
+  expect(WP_OK, wp_capture_abort(capture));
+  end_with(2 * MIB, pools_left());
+}
+
+/* A block that waits for a stream which was left, idle, and for another one. */
+static void end_while_others_are_busy(void) {
+  wp_stream other = fake_stream(0), both[] = {world.s, other};
+  void *block = world_alloc(&world, 2 * MIB, world.t);
+  fake_stream_busy(other);
+  expect(WP_OK, wp_free_after(world.runtime, block, both, 2));
+  expect(WP_OK, wp_capture_abort(begin_on(world.s, NULL)));
   expect(WP_PENDING, wp_delegate_close(world.delegate, NULL));
   expect(WP_PENDING, wp_runtime_destroy(world.runtime));
-  cr_assert_geq(fake_reserved(0), 4 * MIB);
+  cr_assert_eq(fake_objects(), 0, "%d driver objects are left", fake_objects());
   fake_reset();
   world_start(&world);
+}
+static void start_left_checked_without_waits(void) {
+  world_options.release_wait = WP_NO_WAIT;
+  start_left_checked();
+}
+static void start_left_driver_without_waits(void) {
+  world_options.release_wait = WP_NO_WAIT;
+  start_left_driver();
+}
+WORLD_TEST(left_checked, captures_are_not_waited_for_in_the_end, start_left_checked_without_waits) {
+  end_while_others_are_busy();
+}
+WORLD_TEST(left_driver, captures_are_not_waited_for_in_the_end, start_left_driver_without_waits) {
+  end_while_others_are_busy();
+}
+
+/* -- a capture that begins while somebody waits for its stream -- */
+
+static void *trim_and_wait(void *answer) {
+  *(wp_status *)answer = wp_trim(world.runtime, 0, 0, WP_WAIT, NULL);
+  return NULL;
+}
+
+static void begin_while_another_waits(void) {
+  wp_status answer = WP_OK;
+  pthread_t thread;
+  fake_forget();
+  cr_assert_eq(pthread_create(&thread, NULL, trim_and_wait, &answer), 0);
+  while (fake_count("event_query") < 3) wp__yield();
+  wp_capture *capture = begin_on(world.s, NULL);
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+  cr_assert_eq(answer, WP_PENDING);
+  fake_all_idle();
+  release_all(end_on(capture, world.s));
+}
+
+LEFT_TEST(captures_begin_while_another_waits_for_frees_of_the_stream) {
+  pair(2 * MIB, world.s);
+  fake_stream_busy(world.s);
+  pair(2 * MIB, world.s);
+  begin_while_another_waits();
+}
+
+LEFT_TEST(captures_begin_while_another_waits_for_uses_of_the_stream) {
+  void *block = world_alloc(&world, 2 * MIB, world.t);
+  fake_stream_busy(world.s);
+  expect(WP_OK, wp_note_use(world.runtime, block, world.s));
+  free_on(block, world.t);
+  begin_while_another_waits();
 }
 
 /* -- refusals -- */
