@@ -78,9 +78,9 @@ WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
  *
  * Some drivers (those without WP_CAP_CAPTURES_END) never let go of the streams of a capture whose end failed. There the
  * caller is believed, and such a stream counts as retired: name another one in its stead. What the capture allocated
- * goes back. What was freed in it, or used on that stream before, does so too if the stream was idle when the capture
- * began; otherwise nobody can know any more, and it stays pending until the runtime is destroyed, which leaves it to
- * the driver.
+ * goes back at once where all of its streams are such. What was freed in it, or used on such a stream before, goes back
+ * if the stream was idle when the capture began; otherwise nobody can know any more, and it stays pending until the
+ * runtime is destroyed, which leaves it to the driver.
  *
  * Statuses: WP_OK; WP_ERROR_CAPTURING (with WP_CAP_CAPTURES_END: the vendor still captures one of the streams);
  * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY; WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the capture goes
