@@ -221,3 +221,26 @@ WORLD_TEST(lanes_interleavings, an_allocation_during_a_trim_does_not_get_what_is
   check_sums();
   free_on(taken, world.s);
 }
+
+/* -- a free in the order of the stream -- */
+
+static void *second;
+
+static void trim_and_wait_now(void) { (void)wp_trim(world.runtime, 0, 0, WP_WAIT, NULL); }
+static void free_second_now(void) {
+  free_on(second, world.s);
+  hooks_arm("event_record", 1, trim_and_wait_now);
+}
+
+/* What was recorded of the stream meanwhile, and has been seen to finish, does not stand for it. */
+WORLD_TEST(lanes_interleavings, a_free_beside_a_record_of_its_stream_is_seen_to_finish, start) {
+  void *first = world_alloc(&world, 64 * MIB, world.s);
+  second = world_alloc(&world, 64 * MIB, world.s);
+  (void)wp_delegate_close(world.delegate, NULL);
+  hooks_arm("memory_free", 1, free_second_now);
+  free_on(first, world.s);
+  cr_assert(hooks_ran());
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+  reopen();
+}
