@@ -44,12 +44,13 @@ typedef struct wp_graph_memory wp_graph_memory; /* from end to release */
 /*
  * Declares that a capture is about to begin on `stream`, of the delegate's device. Call it before the vendor's
  * begin-capture. With `share`, the memory of another graph of the device that is not released yet, the capture uses
- * what that one does not hold at its end as well: for graphs of which never two run at the same time. Records frees
- * that were put off. Nothing else is sent to the stream before the vendor's begin-capture. *out is the caller's until
- * wp_capture_end or wp_capture_abort. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy
- * stream, which no vendor captures, `share` of another device); WP_ERROR_CAPTURING (the stream is being captured, or is
- * in a declared capture, already); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an
- * event); WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * what that one does not hold at its end as well: for graphs of which never two run at the same time, nor beside a last
+ * launch of one that was released. Records frees that were put off. Nothing else is sent to the stream before the
+ * vendor's begin-capture. *out is the caller's until wp_capture_end or wp_capture_abort. Statuses: WP_OK;
+ * WP_ERROR_INVALID_ARGUMENT (NULL, a closed delegate, the legacy stream, which no vendor captures, `share` of another
+ * device); WP_ERROR_CAPTURING (the stream is being captured, or is in a declared capture, already);
+ * WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_WRONG_DEVICE;
+ * WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_capture_begin(wp_delegate *delegate, wp_stream stream, wp_graph_memory *share, wp_capture **out);
 

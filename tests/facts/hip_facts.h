@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What AMD's runtimes do, one test for each of the facts H1 to H26, where versions differ with a table. These tests are
+ * What AMD's runtimes do, one test for each of the facts H1 to H27, where versions differ with a table. These tests are
  * built for the hip backend over such a runtime alone and may call the runtime itself, beside the vtable and the rig.
  */
 #ifndef WARMPOOL_TESTS_FACTS_HIP_H

@@ -20,14 +20,14 @@ static _Atomic(struct parcel *) shelves[SHELVES];
 
 /* -- what an actor does -- */
 
-static uint64_t next_random(struct actor *actor) {
+uint64_t next_random(struct actor *actor) {
   actor->random ^= actor->random << 13;
   actor->random ^= actor->random >> 7;
   actor->random ^= actor->random << 17;
   return actor->random >> 11;
 }
 
-static bool one_in(struct actor *actor, unsigned n) { return next_random(actor) % n == 0; }
+bool one_in(struct actor *actor, unsigned n) { return next_random(actor) % n == 0; }
 
 /* Some of the time a special one. */
 static wp_stream any_stream(struct actor *actor) {
@@ -37,7 +37,7 @@ static wp_stream any_stream(struct actor *actor) {
   return actor->streams[pick % STREAMS];
 }
 
-static void free_block(struct actor *actor, struct block *block, wp_stream stream, wp_stream reader) {
+void free_block(struct actor *actor, struct block *block, wp_stream stream, wp_stream reader) {
   wp_status status;
   if (reader != stream && one_in(actor, 2)) {
     status = wp_free_after(actor->epoch->runtime, block->words, (wp_stream[]){stream, reader}, 2);
@@ -52,8 +52,7 @@ static void free_block(struct actor *actor, struct block *block, wp_stream strea
   block->words = NULL;
 }
 
-/* A new block, filled on a stream of the actor's; false where the device or the limit is full. */
-static bool make_block(struct actor *actor, struct block *block, wp_stream stream) {
+bool make_block(struct actor *actor, struct block *block, wp_stream stream) {
   static atomic_ullong stamps;
   void *memory = NULL;
   size_t words = 1 + next_random(actor) % (one_in(actor, 32) ? 1 << 20 : one_in(actor, 8) ? 1 << 17 : 1 << 10);
@@ -212,8 +211,10 @@ static void act(struct actor *actor) {
     use_alone(actor);
   } else if (pick < 650) {
     use_later(actor);
-  } else if (pick < 850) {
+  } else if (pick < 830) {
     hand_over(actor);
+  } else if (pick < 850) {
+    use_graph(actor);
   } else if (pick < 890) {
     renew_stream(actor);
   } else if (pick < 920) {
@@ -250,6 +251,7 @@ static void end_actor(struct actor *actor) {
     free_block(actor, &actor->blocks[i], actor->streams[0], actor->streams[0]);
   }
   if (!close_first) close_delegate(actor);
+  end_graphs(actor);
   if (one_in(actor, 2)) OK(wp_stream_retire(actor->epoch->runtime, actor->device, WP_STREAM_PER_THREAD));
   for (unsigned i = 0; i < STREAMS; i++) {
     if (actor->epoch->contract == WP_STREAMS_DECLARED)

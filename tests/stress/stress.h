@@ -13,7 +13,8 @@ enum { THREADS_MAX = 64, STREAMS = 3, BLOCKS = 6 };
 
 /* -- what happened -- */
 
-#define TOTALS(X) X(epochs) X(opens) X(allocs) X(frees) X(checks) X(notes) X(handovers) X(trims) X(streams) X(refused)
+#define TOTALS(X)                                                                                                      \
+  X(epochs) X(opens) X(allocs) X(frees) X(checks) X(notes) X(handovers) X(trims) X(streams) X(graphs) X(refused)
 #define TOTAL(name) atomic_ullong name;
 extern struct totals { TOTALS(TOTAL) } totals;
 #undef TOTAL
@@ -43,6 +44,13 @@ void vendor_stream_synchronize(wp_stream stream);
 void vendor_stream_wait(wp_stream stream, wp_stream other); /* for what was sent to `other` so far */
 /* Calls the function in the order of the stream. Device memory is the host's: it can read and write that. */
 void vendor_launch(wp_stream stream, void (*function)(void *argument), void *argument);
+/* What is sent to the stream in between becomes part of a graph; so does what is sent to one that waits for it, which
+ * it waits for in turn before the end. Other threads may do anything meanwhile, and this one may call the library. */
+void vendor_capture_begin(wp_stream stream);
+void *vendor_capture_end(wp_stream stream); /* the graph, ready to be launched */
+void vendor_graph_launch(void *graph, wp_stream stream);
+void vendor_graph_destroy(void *graph); /* launches go on */
+extern const bool vendor_captures, vendor_forks;
 /* Functions of different streams run beside one another, and so may wait for one another. */
 extern const bool vendor_runs_apart;
 /* Nobody but the library uses memory of the device. */
@@ -61,6 +69,11 @@ struct block {
   int device;
   atomic_bool *filled; /* set by the stream that fills it; or NULL */
 };
+
+/* The same for a graph: `block` stays until its last launch has run. */
+void capture_fill(wp_stream stream, struct block *block);
+void capture_check(wp_stream stream, struct block *block);
+void launch_free(wp_stream stream, void *memory); /* of host_memory */
 
 void launch_fill(wp_stream stream, const struct block *block);
 void launch_check(wp_stream stream, const struct block *block);
@@ -85,7 +98,19 @@ struct actor {
   wp_delegate *delegate;
   wp_stream streams[STREAMS]; /* the actor's alone, for nothing else may run beside a retire */
   struct block blocks[BLOCKS];
+  wp_graph_memory *shared; /* of a graph that has run and is gone, for the next one; or NULL */
 };
+
+uint64_t next_random(struct actor *actor);
+bool one_in(struct actor *actor, unsigned n);
+/* A new block, to be filled; false where the device or the limit is full. */
+bool make_block(struct actor *actor, struct block *block, wp_stream stream);
+/* Frees it after what was sent to both. */
+void free_block(struct actor *actor, struct block *block, wp_stream stream, wp_stream reader);
+
+/* Captures a graph with blocks of its own, launches it some times, and lets go of it. */
+void use_graph(struct actor *actor);
+void end_graphs(struct actor *actor);
 
 void *run_actor(void *actor);
 void destroy_streams(struct actor *actor); /* what it has left because nobody else may call meanwhile */

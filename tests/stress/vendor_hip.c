@@ -15,6 +15,8 @@ const bool vendor_runs_apart = false; /* one thread of the runtime's calls one a
 const bool vendor_is_ours = false;
 const bool vendor_ends_streams = HIP_VERSION >= 50700000; /* H9 */
 const bool vendor_caches = false;
+const bool vendor_captures = HIP_VERSION >= 50700000; /* before, a call of the host's cannot be part of a graph */
+const bool vendor_forks = HIP_VERSION < 70000000; /* H27 */
 
 static void check(hipError_t error, const char *call) {
   if (error == hipSuccess) return;
@@ -80,3 +82,17 @@ void vendor_launch(wp_stream stream, void (*function)(void *), void *argument) {
   HIP(hipLaunchHostFunc(stream, function, argument));
 #endif
 }
+
+void vendor_capture_begin(wp_stream stream) { HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal)); }
+
+void *vendor_capture_end(wp_stream stream) {
+  hipGraph_t graph = NULL;
+  hipGraphExec_t executable = NULL;
+  HIP(hipStreamEndCapture(stream, &graph));
+  HIP(hipGraphInstantiate(&executable, graph, NULL, NULL, 0));
+  HIP(hipGraphDestroy(graph));
+  return executable;
+}
+
+void vendor_graph_launch(void *graph, wp_stream stream) { HIP(hipGraphLaunch(graph, stream)); }
+void vendor_graph_destroy(void *graph) { HIP(hipGraphExecDestroy(graph)); }

@@ -9,6 +9,7 @@ const bool vendor_runs_apart = true;
 const bool vendor_is_ours = true;
 const bool vendor_ends_streams = true;
 const bool vendor_caches = true;
+const bool vendor_captures = true, vendor_forks = true;
 
 int vendor_devices(int most) {
   int count = 1;
@@ -33,3 +34,17 @@ void vendor_stream_wait(wp_stream stream, wp_stream other) { MUST(wp_host_stream
 void vendor_launch(wp_stream stream, void (*function)(void *), void *argument) {
   MUST(wp_host_launch(stream, function, argument));
 }
+
+void vendor_capture_begin(wp_stream stream) { MUST(wp_host_capture_begin(stream, WP_HOST_CAPTURE_THREAD_LOCAL)); }
+
+void *vendor_capture_end(wp_stream stream) {
+  wp_host_graph graph = NULL;
+  wp_host_executable executable = NULL;
+  MUST(wp_host_capture_end(stream, &graph));
+  MUST(wp_host_graph_instantiate(graph, &executable));
+  MUST(wp_host_graph_destroy(graph));
+  return executable;
+}
+
+void vendor_graph_launch(void *graph, wp_stream stream) { MUST(wp_host_graph_launch(graph, stream)); }
+void vendor_graph_destroy(void *graph) { MUST(wp_host_executable_destroy(graph)); }

@@ -50,10 +50,15 @@ struct work {
 
 static size_t last_word(const struct block *block) { return block->count - 1; }
 
+static void fill_words(void *argument) {
+  const struct block *block = argument;
+  for (size_t i = 0; i < block->count; i += 1024) block->words[i] = block->stamp + i;
+  block->words[last_word(block)] = block->stamp;
+}
+
 static void fill_now(void *argument) {
   struct work *work = argument;
-  for (size_t i = 0; i < work->block.count; i += 1024) work->block.words[i] = work->block.stamp + i;
-  work->block.words[last_word(&work->block)] = work->block.stamp;
+  fill_words(&work->block);
   if (work->block.filled != NULL) atomic_store_explicit(work->block.filled, true, memory_order_release);
   free(work);
   count(&completed);
@@ -81,6 +86,16 @@ static void check_now(void *argument) {
   count(&completed);
 }
 
+static void check_in_graph(void *argument) {
+  check_words(argument);
+  count(&totals.checks);
+}
+
+static void free_now(void *argument) {
+  free(argument);
+  count(&completed);
+}
+
 static void nap_now(void *argument) {
   (void)usleep(*(unsigned *)argument);
   free(argument);
@@ -97,6 +112,12 @@ static void launch_work(wp_stream stream, void (*function)(void *), const struct
   *work = (struct work){*block, owns_flag};
   launch(stream, function, work);
 }
+
+/* Not counted as submitted: what follows the last launch is. */
+void capture_fill(wp_stream stream, struct block *block) { vendor_launch(stream, fill_words, block); }
+void capture_check(wp_stream stream, struct block *block) { vendor_launch(stream, check_in_graph, block); }
+
+void launch_free(wp_stream stream, void *memory) { launch(stream, free_now, memory); }
 
 void launch_nap(wp_stream stream, unsigned microseconds) {
   unsigned *argument = host_memory(sizeof *argument);
