@@ -5,7 +5,7 @@
 
 /* What the graph's work finds; it stays until the last launch has run. */
 struct graph {
-  struct block first, second, beside, outside, output;
+  struct block first, second, across, beside, outside, output;
   wp_stream stream, fork; /* `fork` is NULL where there is none */
   wp_capture *capture;
   wp_graph_memory *memory;
@@ -28,9 +28,19 @@ static void use_in_sequence(struct actor *actor, struct graph *graph) {
   }
 }
 
-/* On the forked stream; a block of the other one's is freed there, too. */
+/* On the forked stream, where a block of the other one's is freed, too: nobody else may have that in the graph. */
 static void use_beside(struct actor *actor, struct graph *graph) {
   struct block block;
+  bool has_one = make_block(actor, &block, graph->stream);
+  if (has_one) {
+    graph->across = block;
+    capture_fill(graph->stream, &graph->across);
+  }
+  vendor_stream_wait(graph->fork, graph->stream);
+  if (has_one) {
+    capture_check(graph->fork, &graph->across);
+    free_block(actor, &block, graph->fork, graph->fork);
+  }
   if (!make_block(actor, &block, graph->fork)) return;
   graph->beside = block;
   capture_fill(graph->fork, &graph->beside);
@@ -49,10 +59,7 @@ static void free_from_outside(struct actor *actor, struct graph *graph) {
 
 static void capture(struct actor *actor, struct graph *graph) {
   vendor_capture_begin(graph->stream);
-  if (graph->fork != NULL) {
-    vendor_stream_wait(graph->fork, graph->stream);
-    use_beside(actor, graph);
-  }
+  if (graph->fork != NULL) use_beside(actor, graph);
   use_in_sequence(actor, graph);
   if (one_in(actor, 2)) free_from_outside(actor, graph);
   if (make_block(actor, &graph->output, graph->stream)) {

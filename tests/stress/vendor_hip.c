@@ -16,7 +16,7 @@ const bool vendor_is_ours = false;
 const bool vendor_ends_streams = HIP_VERSION >= 50700000; /* H9 */
 const bool vendor_caches = false;
 const bool vendor_captures = HIP_VERSION >= 50700000; /* before, a call of the host's cannot be part of a graph */
-const bool vendor_forks = HIP_VERSION < 70000000; /* H27 */
+const bool vendor_forks = HIP_VERSION < 70000000;     /* H27 */
 
 static void check(hipError_t error, const char *call) {
   if (error == hipSuccess) return;
