@@ -67,9 +67,9 @@ WP_API wp_status wp_capture_join(wp_capture *capture, wp_stream stream);
  * memory. Also for a capture that the vendor has invalidated, but wp_capture_abort keeps nothing. Records an event on
  * each of the capture's streams; a thread's own default stream is named for that by the handle, so end or abort on its
  * thread. Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_CAPTURING (the vendor still captures one of the
- * streams: end that first); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event);
- * WP_ERROR_NO_DEVICE (the device was lost: abort it); WP_ERROR_FORKED; WP_ERROR_DRIVER. On an error the capture goes
- * on.
+ * streams: end that first, or abort this where that cannot be); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY
+ * (the driver has none for an event); WP_ERROR_NO_DEVICE (the device was lost: abort it); WP_ERROR_FORKED;
+ * WP_ERROR_DRIVER. On an error the capture goes on.
  */
 WP_API wp_status wp_capture_end(wp_capture *capture, wp_graph_memory **out);
 

@@ -47,7 +47,8 @@ wp_status wp__lanes_bound(wp__device *device);
 wp_status wp__lanes_vouch(wp_delegate *delegate);
 
 /* At the end of a device: gives the driver all segments behind what is recorded of their streams. Those that lie behind
- * more, because that could not be recorded, are left: nobody knows when it has finished. */
+ * more, because that could not be recorded, or a capture has left the stream, stay: nobody knows when it has finished.
+ */
 wp_status wp__lanes_abandon(wp__device *device);
 
 /* Forgets all that is free, without the driver; the device is lost, and need not be current. */

@@ -118,9 +118,10 @@ static bool begin(struct actor *actor, struct graph *graph) {
 }
 
 void use_graph(struct actor *actor) {
+  if (!vendor_captures) return;
   struct graph *graph = host_memory(sizeof *graph);
   wp_stream stream = actor->streams[next_random(actor) % STREAMS];
-  if (!vendor_captures || !begin(actor, graph)) {
+  if (!begin(actor, graph)) {
     launch_free(stream, graph);
     return;
   }

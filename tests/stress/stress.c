@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stress: threads x streams x delegates, in both stream contracts, with every byte order checked; on the host backend,
- * and on AMD's runtime where its device is the stand-in of tests/softhsa.
+ * Stress: threads x streams x delegates, and graphs, in both stream contracts, with every byte order checked; on the
+ * host backend, and on AMD's runtime where its device is the stand-in of tests/softhsa.
  *
  *   stress [SECONDS] [--seconds N] [--threads N] [--seed N]
  *
