@@ -130,7 +130,12 @@ BOTH_CONTRACTS(order, tells_a_stream_from_an_earlier_one_of_the_same_handle) {
   wp_stream stream = reincarnate(gone, spares, COUNT_OF(spares));
   if (stream != NULL) {
     void *next = take(delegate, granule(), stream);
-    cr_expect(!overlap(memory, next, granule()));
+    bool is_apart = !overlap(memory, next, granule());
+    if (!is_apart) { /* the close would take the memory from under the work on it */
+      rig_release(hold);
+      rig_stream_synchronize(reader);
+    }
+    cr_assert(is_apart);
     rig_fill(stream, next, 0x99, MIB);
     give(next, stream);
     rig_stream_synchronize(stream);
