@@ -75,13 +75,14 @@ static bool is_outstanding(const wp__stream *stream) {
 }
 
 /* Records what was put off. A driver takes some microseconds to see that a record on an idle stream is complete; so
- * long it is asked again, for a growth costs more. */
+ * long it is asked again, for a growth costs more. It is asked once even where others have used up the time. */
 static wp_status make_up(wp__device *device, wp__stream *stream, uint64_t *patience_ns) {
   uint64_t waited_ns = 0, start = wp__clock_ns(), passed = 0;
   wp_status status = wp__record_rest(device, stream);
-  while (status == WP_OK && is_outstanding(stream) && passed < *patience_ns) {
+  while (status == WP_OK && is_outstanding(stream)) {
     status = wp__stream_observe(device, stream, WP_NO_WAIT, &waited_ns);
     passed = wp__clock_ns() - start;
+    if (passed >= *patience_ns) break;
   }
   *patience_ns -= passed < *patience_ns ? passed : *patience_ns;
   return status;

@@ -41,6 +41,25 @@ WORLD_TEST(lanes_declared, a_stream_in_need_records_what_another_one_has_freed_a
   free_on(ptr, world.t);
 }
 
+/* Whichever of the two is looked at first. */
+WORLD_TEST(lanes_declared, a_busy_stream_hides_nothing_that_an_idle_one_has_freed, nothing_yet) {
+  for (int idle = 0; idle < 2; idle++) {
+    if (idle > 0) world_end(&world);
+    start_declared();
+    wp_stream streams[2] = {world.s, fake_stream(0)};
+    for (int i = 0; i < 3; i++) { /* each in turn would take the other's */
+      void *ptrs[2] = {world_alloc(&world, 2 * MIB, streams[0]), world_alloc(&world, 2 * MIB, streams[1])};
+      for (int k = 0; k < 2; k++) free_on(ptrs[k], streams[k]);
+    }
+    fake_stream_busy(streams[!idle]);
+    fake_forget();
+    void *ptr = world_alloc(&world, MIB, world.t);
+    cr_assert_eq(world_stats(&world).steals, 1, "%s", fake_steps());
+    fake_all_idle();
+    free_on(ptr, world.t);
+  }
+}
+
 /* It would be put off for ever otherwise. */
 WORLD_TEST(lanes_declared, what_is_recorded_and_unfinished_is_not_recorded_anew, start_declared) {
   warm_up(2 * MIB, world.s);
