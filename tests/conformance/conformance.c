@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include "conformance.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DEVICES_WATCHED 2
 
@@ -266,11 +269,46 @@ void expect_bytes(wp_stream stream, const void *memory, int byte, size_t bytes) 
 /* -- other threads -- */
 
 static pthread_t releaser;
-static atomic_bool is_released;
+static atomic_bool is_released, is_back;
+static long stuck; /* the thread that is to be */
+
+/* What the system says of that thread: false where it says nothing. */
+static bool look_at_stuck(char *state, unsigned long *ticks) {
+  char path[64], text[1024], *after;
+  unsigned long user = 0, system = 0;
+  (void)snprintf(path, sizeof path, "/proc/self/task/%ld/stat", stuck);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return false;
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  (void)fclose(file);
+  after = strrchr(text, ')'); /* the name before may have spaces */
+  if (after == NULL ||
+      sscanf(after, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", state, &user, &system) != 3) {
+    return false;
+  }
+  *ticks = user + system;
+  return true;
+}
+
+/* Until it sleeps, look after look, or has run for long (a wait may spin): a machine that is busy elsewhere can leave a
+ * thread that is on its way for longer than any pause. Or until it is back, or seconds have passed. */
+static void wait_until_stuck(void) {
+  enum { LOOKS = 5000, ASLEEP = 5 };
+  const struct timespec pause = {0, 1000 * 1000};
+  unsigned long start = 0, ticks = 0, many = (unsigned long)sysconf(_SC_CLK_TCK) / 10;
+  char state = ' ';
+  (void)look_at_stuck(&state, &start);
+  for (int look = 0, asleep = 0; look < LOOKS && asleep < ASLEEP && !atomic_load(&is_back); look++) {
+    (void)nanosleep(&pause, NULL);
+    if (!look_at_stuck(&state, &ticks) || ticks - start >= many) return;
+    asleep = state == 'S' ? asleep + 1 : 0;
+  }
+}
 
 static void *release_after_a_while(void *hold) {
   struct timespec while_ = {0, 150 * 1000 * 1000};
   (void)nanosleep(&while_, NULL);
+  wait_until_stuck();
   atomic_store(&is_released, true);
   rig_release(hold);
   return NULL;
@@ -278,11 +316,15 @@ static void *release_after_a_while(void *hold) {
 
 void release_later(rig_hold *hold) {
   atomic_store(&is_released, false);
+  atomic_store(&is_back, false);
+  stuck = syscall(SYS_gettid);
   cr_assert_eq(pthread_create(&releaser, NULL, release_after_a_while, hold), 0);
 }
 
 void release_is_over(void) {
-  cr_assert(atomic_load(&is_released), "the call did not wait for the work");
+  bool was_released = atomic_load(&is_released);
+  atomic_store(&is_back, true);
+  cr_assert(was_released, "the call did not wait for the work");
   cr_assert_eq(pthread_join(releaser, NULL), 0);
 }
 

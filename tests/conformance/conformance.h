@@ -102,7 +102,8 @@ void expect_bytes(wp_stream stream, const void *memory, int byte, size_t bytes);
 
 /* -- other threads -- */
 
-/* Releases the hold from another thread after a while, during which the caller is expected to get stuck. */
+/* Releases the hold from another thread when the caller has got stuck, which it is expected to; after a while at the
+ * earliest. From the thread that is to get stuck. */
 void release_later(rig_hold *hold);
 void release_is_over(void); /* fails unless the release came before this call; joins the thread */
 

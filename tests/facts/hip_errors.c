@@ -115,7 +115,7 @@ Test(hip_errors, destroying_a_pool_spares_a_live_block) {
 Test(hip_streams, are_destroyed_only_when_their_work_has_finished) {
   hipStream_t busy;
   cr_assert_eq(hipStreamCreateWithFlags(&busy, hipStreamNonBlocking), hipSuccess);
-  hip_release_later(rig_hold_stream(busy));
+  hip_release_later(rig_hold_stream(busy), true);
   cr_assert_eq(hipStreamDestroy(busy), hipSuccess);
   cr_expect_eq(hip_has_waited(), true);
 }

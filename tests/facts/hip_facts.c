@@ -21,23 +21,33 @@ uint32_t hip_capabilities(void) {
 }
 
 static pthread_t releaser;
-static atomic_bool is_released;
+static atomic_bool is_released, is_back;
 
 static void *release_after_a_while(void *hold) {
-  struct timespec a_while = {0, 60 * 1000 * 1000};
+  const struct timespec a_while = {0, 60 * 1000 * 1000};
   (void)nanosleep(&a_while, NULL);
   atomic_store(&is_released, true);
   rig_release(hold);
   return NULL;
 }
 
-void hip_release_later(rig_hold *hold) {
+static void *release_when_back(void *hold) {
+  const struct timespec pause = {0, 1000 * 1000};
+  for (int i = 0; i < 5000 && !atomic_load(&is_back); i++) (void)nanosleep(&pause, NULL);
+  if (!atomic_load(&is_back)) atomic_store(&is_released, true);
+  rig_release(hold);
+  return NULL;
+}
+
+void hip_release_later(rig_hold *hold, bool waits) {
   atomic_store(&is_released, false);
-  cr_assert_eq(pthread_create(&releaser, NULL, release_after_a_while, hold), 0);
+  atomic_store(&is_back, false);
+  cr_assert_eq(pthread_create(&releaser, NULL, waits ? release_after_a_while : release_when_back, hold), 0);
 }
 
 bool hip_has_waited(void) {
   bool has = atomic_load(&is_released);
+  atomic_store(&is_back, true);
   cr_assert_eq(pthread_join(releaser, NULL), 0);
   return has;
 }

@@ -16,8 +16,9 @@
 int hip_generation(void); /* 5, 6 or 7; a newer one is taken for a 7 until a test says otherwise */
 uint32_t hip_capabilities(void);
 
-/* Starts a thread that releases the hold after a while, during which the caller is expected to get stuck. */
-void hip_release_later(rig_hold *hold);
+/* Starts a thread that releases the hold after a while if the caller is expected to get stuck meanwhile; where it is
+ * not, when that is back, or seconds have passed. */
+void hip_release_later(rig_hold *hold, bool waits);
 /* Whether that release came before this call. Waits for it in any case. */
 bool hip_has_waited(void);
 

@@ -97,7 +97,7 @@ static void close_lanes(struct server *server, uint64_t before) {
   wp_release_report report = WP_RELEASE_REPORT_INIT;
   cr_expect_eq(wp_delegate_close(server->delegate, &report), WP_OK);
   cr_expect_eq(report.reserved_after, 0);
-  for (int i = 0; i < 500 && device_bytes(0) > before; i++) pause_a_while();
+  for (int i = 0; i < 5000 && device_bytes(0) > before; i++) pause_a_while();
   cr_expect_leq(device_bytes(0), before, "%llu bytes of the device are in use, and were %llu before",
                 (unsigned long long)device_bytes(0), (unsigned long long)before);
   (void)wp_stream_retire(server->runtime, 0, server->stream);

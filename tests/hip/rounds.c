@@ -66,7 +66,7 @@ uint64_t device_bytes(void) {
 
 void expect_device_bytes_at(uint64_t most, const char *file, int line) {
   uint64_t found = device_bytes();
-  for (int i = 0; i < 2000 && found > most; i++) {
+  for (int i = 0; i < 10000 && found > most; i++) {
     pause_for(1000);
     found = device_bytes();
   }

@@ -32,8 +32,8 @@ pattern() {
 verdict() {
   report=$folder/$1-$2.json log=$folder/$1-$2.log
   rm -f "$report"
-  WARMPOOL_MUTANT=$1 WARMPOOL_TEST_CACHING=$2 timeout -k 5 120 "$program" --filter "@($(pattern "$3 $4"))" \
-    --jobs "$jobs" --timeout 20 --verbose=1 --color=never --short-filename --json="$report" >"$log" 2>&1 || true
+  WARMPOOL_MUTANT=$1 WARMPOOL_TEST_CACHING=$2 timeout -k 5 240 "$program" --filter "@($(pattern "$3 $4"))" \
+    --jobs "$jobs" --timeout 45 --verbose=1 --color=never --short-filename --json="$report" >"$log" 2>&1 || true
   [ -e "$report" ] || : >"$report"
   said=$(awk -v killers="$3" -v controls="$4" -f "$here/judge.awk" "$report")
   # Where nobody is to notice, a fixture does not either: what it finds fails no test.

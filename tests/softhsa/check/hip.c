@@ -111,7 +111,7 @@ static void rows_go_where_they_should(void) {
 /* 6.4.3 keeps a block for a moment longer than the pool's own figures say, now and then: until the thread that is told
  * of finished commands has let go of the last one that used it. */
 static bool device_bytes_come_to(uint64_t bytes) {
-  for (int i = 0; i < 1000 && softhsa_device_bytes(0) != bytes; ++i) (void)usleep(1000);
+  for (int i = 0; i < 10000 && softhsa_device_bytes(0) != bytes; ++i) (void)usleep(1000);
   return softhsa_device_bytes(0) == bytes;
 }
 

@@ -67,7 +67,7 @@ hsa_signal_t signal_at(hsa_signal_value_t value) {
 }
 
 bool comes_to(hsa_signal_t signal, hsa_signal_value_t value) {
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 1000 * MS, HSA_WAIT_STATE_BLOCKED) == value;
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 20000 * MS, HSA_WAIT_STATE_BLOCKED) == value;
 }
 
 bool stays_at(hsa_signal_t signal, hsa_signal_value_t value) {
