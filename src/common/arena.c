@@ -71,7 +71,9 @@ void wp__arena_leave(wp__arena *arena) {
   wp__mutex_unlock(&device->lock);
   if (!is_last) return;
   wp__os_free(arena);
-  if (!atomic_load(&device->lost)) wp__lanes_empty(device);
+  if (atomic_load(&device->lost)) return;
+  if (device->bounded) atomic_store(&device->excess_due, true);
+  wp__lanes_empty(device);
 }
 
 /* With the device's lock. One of the arena's own that is free, or one that has served an arena before. */

@@ -2,6 +2,7 @@
 #include "graph_memory.h"
 
 #include "home.h"
+#include "lanes.h"
 #include "release.h"
 #include "runtime.h"
 #include "uses.h"
@@ -49,16 +50,22 @@ static void let_go(wp_graph_memory *memory) {
   (void)atomic_fetch_sub(&device->runtime->graphs, 1);
 }
 
+/* The memory is gone then, or is when the record's uses have finished; what has become idle may be more than may be. */
+static void park_record(wp__device *device, wp__block *record) {
+  wp__home_park(device, record);
+  if (wp__lanes_bound(device) != WP_OK) wp__log_fault(device->runtime, "idle memory could not go back yet");
+}
+
 void wp__graph_memory_park(wp_graph_memory *memory) {
   let_go(memory);
-  wp__home_park(memory->device, memory->record);
+  park_record(memory->device, memory->record);
 }
 
 void wp__graph_memory_abandon(wp_graph_memory *memory) {
   let_go(memory);
   wp__arena_leave(memory->arena);
   memory->arena = NULL;
-  wp__home_park(memory->device, memory->record);
+  park_record(memory->device, memory->record);
 }
 
 void wp__graph_uses_drop(wp__device *device, wp__block *record) {

@@ -138,13 +138,24 @@ void wp__home_look(wp__device *device) {
   for (unsigned look = 0; look < LOOKS && look < parked; look++) wp__home_poll(device);
 }
 
-wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
-  wp_status first = WP_OK;
-  /* As many as there are now: one that stays goes to the end of the queue and is not met twice. */
+/* Takes a step with as many blocks as there are now: one that stays goes to the end of the queue and is not met twice.
+ * Whether a graph has finished, which may have parked what it kept. */
+static bool collect(wp__device *device, wp_wait wait, uint64_t *waited_ns, wp_status *first) {
+  bool has_more = false;
   for (unsigned left = atomic_load(&device->parked_count); left > 0; left--) {
     wp__block *block = pop(device);
     if (block == NULL) break;
-    first = wp__both(first, advance(device, block, wait, waited_ns));
+    bool is_graph = block->class == WP__CLASS_OF_GRAPH;
+    wp_status status = advance(device, block, wait, waited_ns);
+    has_more = has_more || (is_graph && status == WP_OK);
+    *first = wp__both(*first, status);
+  }
+  return has_more;
+}
+
+wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
+  wp_status first = WP_OK;
+  while (collect(device, wait, waited_ns, &first)) {
   }
   return first > WP_PENDING ? first : WP_OK;
 }

@@ -190,3 +190,52 @@ static void captures_that_come_and_go_need_no_more_each_time(void) {
   }
   cr_assert_eq(world_stats(&world).driver_allocs, 1);
 }
+
+/* -- what a graph leaves -- */
+
+CAPTURE_TEST(that_kept_a_block_others_still_use_are_all_waited_for_by_a_release) {
+  void *outside = world_alloc(&world, 4 * MIB, world.s);
+  wp_stream launches = fake_stream(0);
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_note_use(world.runtime, outside, world.t));
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(outside, world.s);
+  wp_graph_memory *memory = end_on(capture, world.s);
+  fake_stream_busy(launches);
+  expect(WP_OK, wp_graph_memory_release(memory, &launches, 1));
+  cr_assert_eq(world_stats(&world).parked_bytes, 4 * MIB);
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(fake_waits(), 2);
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
+static void expect_bounded(bool aborts) {
+  world_options.release_threshold = 8 * MIB;
+  start_checked();
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(world_alloc(&world, 64 * MIB, world.s), world.s);
+  if (aborts) {
+    fake_stream_capture(world.s, false);
+    expect(WP_OK, wp_capture_abort(capture));
+  } else {
+    release_all(end_on(capture, world.s));
+  }
+  cr_assert_leq(world_stats(&world).cached_bytes, 8 * MIB);
+  check_held();
+}
+WORLD_TEST(captures_bounded, that_are_released_leave_no_more_than_the_threshold, nothing_yet) { expect_bounded(false); }
+WORLD_TEST(captures_bounded, that_are_aborted_leave_no_more_than_the_threshold, nothing_yet) { expect_bounded(true); }
+
+WORLD_TEST(captures_bounded, whose_last_launch_ends_later_leave_no_more_than_the_threshold_after_a_tick, nothing_yet) {
+  world_options.release_threshold = 8 * MIB;
+  start_checked();
+  wp_capture *capture = begin_on(world.s, NULL);
+  free_on(world_alloc(&world, 64 * MIB, world.s), world.s);
+  wp_graph_memory *memory = end_on(capture, world.s);
+  fake_stream_busy(world.t);
+  expect(WP_OK, wp_graph_memory_release(memory, &world.t, 1));
+  fake_stream_idle(world.t);
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_leq(world_stats(&world).cached_bytes, 8 * MIB);
+  check_held();
+}
