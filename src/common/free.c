@@ -192,10 +192,12 @@ static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *str
   wp__spin_lock(&owner->lane.lock);
   wp__blocks *blocks = &device->runtime->blocks;
   wp__block *segment = wp__lane_take_around(&owner->lane, blocks, block, wp__counter_get(&owner->observed));
-  if (segment != NULL) wp__tally_free(tally, bytes);
+  if (segment != NULL) {
+    wp__limits_unclaim(delegate, device, bytes); /* a closed delegate's record may serve another after the last block */
+    wp__tally_free(tally, bytes);
+  }
   wp__spin_unlock(&owner->lane.lock);
   if (segment == NULL) return false;
-  wp__limits_unclaim(delegate, device, bytes);
   wp__segment_return_with(device, stream, segment, owner);
   wp__delegate_settle(delegate);
   return true;

@@ -59,6 +59,25 @@ wp_status wp__segment_order(wp__device *device, const wp__stream *stream) {
   return status;
 }
 
+/* Rid of memory that no caller will get; where the driver refuses that now, as while a stream captures, it is parked.
+ */
+static void give_up(wp__device *device, void *ptr, size_t bytes) {
+  if (free_on_home(device, ptr) == WP_OK) return;
+  (void)wp__fault_absorb();
+  wp__block *block = wp__block_take(&device->runtime->blocks);
+  if (block == NULL) {
+    wp__log(device->runtime, "warmpool: %zu bytes of the driver's are lost: no memory to remember them", bytes);
+    return;
+  }
+  block->class = WP__CLASS_OF_DRIVER;
+  atomic_store(&block->device, device);
+  atomic_store(&block->bytes, bytes);
+  atomic_store(&block->ptr, ptr);
+  wp__device_hold(device, bytes);
+  (void)wp__counter_add(&device->parked_bytes, bytes);
+  wp__home_park(device, block);
+}
+
 static wp_status allocate_in_order(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
   void *ptr = NULL;
   wp_status status = allocate(device, bytes, &ptr);
@@ -73,7 +92,7 @@ static wp_status allocate_in_order(wp__device *device, const wp__stream *stream,
     return WP_OK;
   }
   wp__fault_keep();
-  if (free_on_home(device, ptr) != WP_OK) wp__log_fault(device->runtime, "memory of the driver's was lost");
+  give_up(device, ptr, bytes);
   wp__fault_restore();
   return status;
 }
