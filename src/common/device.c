@@ -168,6 +168,8 @@ wp_status wp__device_destroy(wp__device *device) {
   wp_runtime *runtime = device->runtime;
   int ordinal = device->ordinal;
   wp__scope scope;
+  /* First: what follows may log, and who is told may ask for statistics. */
+  atomic_store(&atomic_load(&runtime->slots)->slots[ordinal].device, NULL);
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status == WP_OK) {
     status = wp__home_abandon(device);

@@ -175,8 +175,12 @@ wp_status wp__release_due(wp__device *device) {
   return status == WP_PENDING ? WP_OK : status;
 }
 
+void wp__release_if_due(wp__device *device) {
+  if (wp__release_due(device) != WP_OK) wp__log_fault(device->runtime, "a release is not finished yet");
+}
+
 void wp__release_if_closed(wp__device *device) {
   if (atomic_load(&device->open_delegates) != 0) return;
   atomic_store_explicit(&device->release_due, true, memory_order_release);
-  if (wp__release_due(device) != WP_OK) wp__log_fault(device->runtime, "a release is not finished yet");
+  wp__release_if_due(device);
 }

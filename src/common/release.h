@@ -17,6 +17,9 @@ wp_status wp__release_nothing(wp__device *device, wp_release_report *report);
  * failure. One load where nothing is due. */
 wp_status wp__release_due(wp__device *device);
 
+/* The same for a call that succeeds whatever comes of it: failures are logged. */
+void wp__release_if_due(wp__device *device);
+
 /* Something was freed: where no delegate is open it goes back now, or with a later call. Failures are logged. */
 void wp__release_if_closed(wp__device *device);
 

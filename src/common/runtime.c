@@ -31,6 +31,7 @@ void wp__log_fault(const wp_runtime *runtime, const char *what) {
 /* -- create, destroy -- */
 
 static void free_runtime(wp_runtime *runtime) {
+  wp__trace_destroy(runtime->trace); /* first: it may log, and who is told may ask for statistics */
   while (runtime->lost != NULL) {
     wp__device *device = runtime->lost;
     runtime->lost = device->next_lost;
@@ -43,7 +44,6 @@ static void free_runtime(wp_runtime *runtime) {
   }
   wp__devices_free(runtime);
   wp__blocks_destroy(&runtime->blocks);
-  wp__trace_destroy(runtime->trace);
   wp__cond_destroy(&runtime->changed);
   wp__mutex_destroy(&runtime->lock);
   wp__os_free(runtime);
@@ -256,7 +256,8 @@ static wp_status retire(wp_runtime *runtime, int ordinal, wp_stream stream) {
   status = retire_on(device, stream);
   if (status == WP_OK) wp__trace_call(runtime->trace, "retire", 0, stream, device->ordinal);
   wp__scope_leave(&scope);
-  return wp__both(status, wp__release_due(device));
+  if (status == WP_OK) wp__release_if_due(device);
+  return status;
 }
 
 wp_status wp_stream_retire(wp_runtime *runtime, int device, wp_stream stream) {

@@ -100,8 +100,8 @@ static wp_status ask_driver(wp_runtime *runtime, int ordinal, wp_driver_stats *o
   if (status == WP_OK) status = wp__scope_enter(&scope, runtime, ordinal);
   if (status != WP_OK) return status;
   if (device != NULL) {
-    status = wp__release_due(device);
-    status = wp__both(status, WP__CALL(runtime, ordinal, pool_usage, device->pool, &usage));
+    wp__release_if_due(device);
+    status = WP__CALL(runtime, ordinal, pool_usage, device->pool, &usage);
     if (status == WP_OK && (device->capabilities & WP_CAP_GRAPH_MEMORY) != 0) {
       status = WP__CALL(runtime, ordinal, graph_usage, ordinal, &graph);
     }
