@@ -107,7 +107,7 @@ static wp_status join_with(wp_capture *capture, wp_stream handle, struct member 
   }
   if (attach(capture, member)) return WP_OK;
   wp__arena_give_bay(arena, member->bay);
-  return wp__stream_refuse(device, WP_CAPTURE_ACTIVE, "another capture cannot take the stream");
+  return wp__stream_refuse_declared(device, "another capture cannot take the stream");
 }
 
 /* With the device current. */

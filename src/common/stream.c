@@ -221,10 +221,15 @@ bool wp__stream_ask(wp__device *device, wp_stream handle, uint64_t *identity) {
   return WP__VENDOR(runtime, stream_identity, handle, identity) == WP_OK;
 }
 
+static wp_status refuse_captured(wp__device *device, wp_stream handle, wp_capture_state state, const char *what) {
+  return wp__stream_captured(device, handle) != NULL ? wp__stream_refuse_declared(device, what)
+                                                     : wp__stream_refuse(device, state, what);
+}
+
 wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out) {
   wp_capture_state state;
   wp_status status = wp__stream_look(device, handle, true, out, &state);
-  return state == WP_CAPTURE_NONE ? status : wp__stream_refuse(device, state, what);
+  return state == WP_CAPTURE_NONE ? status : refuse_captured(device, handle, state, what);
 }
 
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out) {
@@ -233,7 +238,8 @@ wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream
   wp_status status = WP_OK;
   if (state == WP_CAPTURE_NONE && device->checked) status = ask_capturing(device, handle, &state);
   if (status != WP_OK) return status;
-  if (state == WP_CAPTURE_ACTIVE) return wp__stream_refuse(device, state, "it cannot be told which stream this is");
+  if (state == WP_CAPTURE_ACTIVE)
+    return refuse_captured(device, handle, state, "it cannot be told which stream this is");
   status = make_key(device, handle, &key);
   if (status == WP_OK) *out = search(device, &key);
   return status;
@@ -244,6 +250,12 @@ wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, co
       WP_ERROR_CAPTURING, device->ordinal,
       "%s while %s being captured: call after the capture, or declare it before it begins (wp_capture_begin)", what,
       state == WP_CAPTURE_ACTIVE ? "the stream is" : "a stream that the legacy stream waits for is");
+}
+
+wp_status wp__stream_refuse_declared(const wp__device *device, const char *what) {
+  return wp__refuse(WP_ERROR_CAPTURING, device->ordinal,
+                    "%s while the stream is in a declared capture: call after wp_capture_end or wp_capture_abort",
+                    what);
 }
 
 /* -- events: each is out, in the place of `event`, or spare -- */

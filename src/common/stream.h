@@ -129,6 +129,8 @@ static inline bool wp__stream_is_special(wp_stream handle) {
 
 /* WP_ERROR_CAPTURING for a state other than WP_CAPTURE_NONE. */
 wp_status wp__stream_refuse(const wp__device *device, wp_capture_state state, const char *what);
+/* WP_ERROR_CAPTURING for a stream in a declared capture. */
+wp_status wp__stream_refuse_declared(const wp__device *device, const char *what);
 
 bool wp__stream_is_per_thread(const wp__stream *stream);
 
