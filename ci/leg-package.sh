@@ -98,6 +98,7 @@ for program in shared static cxx_shared cxx_static; do
 done
 check "CMake: shared uses the shared library" uses_shared "$work/cmake/consumer_shared"
 check "CMake: static does not" refuses uses_shared "$work/cmake/consumer_static"
+check "CMake: a thread outlives a plug-in with the static library" "$work/cmake/unloads" "$work/cmake/libplugin.so"
 check "CMake: another version is refused" refuses with_cmake refused -DCMAKE_PREFIX_PATH="$prefix" -DWANT=99.0
 check "CMake: as a subdirectory" with_cmake subdirectory -DWARMPOOL_SOURCE_DIR="$PWD"
 check "CMake: as a subdirectory, shared runs" runs "$work/subdirectory/consumer_shared"

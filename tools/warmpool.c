@@ -42,7 +42,7 @@ static const char options_text[] =
     "              synchronised, but each question whether work has finished waits until it has, and so does each "
     "free\n"
     "              that reaches the driver. So all memory that was freed can be had, by the lanes and by the driver's\n"
-    "              pool alike, and a replay gives the same counts and peaks each time, on a host and on a GPU. The\n"
+    "              pool alike, and a replay gives the same counts and peaks each time, on whichever backend. The\n"
     "              waits are in no time that is told.\n"
     "\n"
     "Exit status: 0 done, 1 something failed, 2 wrong arguments, or a trace that is broken or missing.\n";

@@ -16,15 +16,18 @@
  *               comes after it in the graph as well. Of anything else, from inside or from outside: freed for the
  *               caller, and kept for the graph until its memory is released. (Not of a block that was allocated in a
  *               capture which nobody declared, and is another graph's own: WP_ERROR_CAPTURING)
- *   wp_note_use, wp_prime, wp_stream_retire and the other calls that name a stream answer WP_ERROR_CAPTURING
+ *   wp_free_after with one stream is wp_free; with more, and for wp_note_use, wp_prime and wp_stream_retire, the answer
+ *               is WP_ERROR_CAPTURING
  * Elsewhere everything goes on as without a capture. A block that is live at the end (an output) stays the caller's; it
  * may be freed on any stream at any time, and its memory is the graph's until the release.
  *
  * It is so in either caching. What is free after the release stays warm in WP_CACHING_LANES; in WP_CACHING_DRIVER it
  * goes to the driver's pool, but for what shares a segment with an output. Functions may run on any thread; calls for
- * one capture, and for one graph's memory, come one after the other. None of them launches, waits for the device, or
- * changes the current device. (Without WP_CAP_CAPTURES_END begin and join look for up to 0.2 ms whether the stream is
- * idle.)
+ * one capture, and for one graph's memory, come one after the other, and while one of them begins, joins, ends or
+ * aborts no other call names a stream of the capture. Its streams are not destroyed before wp_capture_end or
+ * wp_capture_abort has returned WP_OK, in either stream contract. None of the functions launches, waits for the device,
+ * or changes the current device. (Without WP_CAP_CAPTURES_END begin and join look for up to 0.2 ms whether the stream
+ * is idle.)
  */
 #ifndef WARMPOOL_CAPTURE_H
 #define WARMPOOL_CAPTURE_H

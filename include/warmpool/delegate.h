@@ -9,9 +9,10 @@
  * streams that are not ordered so are named by wp_note_use or wp_free_after. A freed block may serve a later allocation
  * on the freeing stream at once, and one on another stream when its work has finished.
  *
- * A call touches the streams named in it and one stream of the library's own; under WP_STREAMS_DECLARED a close, a trim
- * and an exhaustion also record an event on streams that memory was freed on and that are not retired. It never waits
- * for a stream, except wp_delegate_close and wp_trim under WP_WAIT, and wp_alloc on exhaustion under
+ * A call touches the streams named in it and one stream of the library's own; under WP_STREAMS_DECLARED a release (a
+ * close, a trim, an exhaustion, or what a later call finishes of one) and an allocation that needs more than its stream
+ * has also record an event on streams that memory was freed on and that are not retired. It never waits for a stream,
+ * except wp_delegate_close, wp_runtime_destroy and wp_trim under WP_WAIT, and wp_alloc and wp_prime on exhaustion under
  * WP_OOM_RECLAIM_AND_WAIT.
  */
 #ifndef WARMPOOL_DELEGATE_H
@@ -46,11 +47,11 @@ WP_API wp_status wp_delegate_open(wp_runtime *runtime, int device, const wp_dele
  * Closes a delegate. Its live blocks stay valid and are freed with wp_free as before. Closing the last delegate of a
  * device gives the device's idle memory back, except keep_bytes, waiting or not as `release_wait` says; blocks freed
  * after that go back without a delegate. NULL does nothing. `report` may be NULL; it is filled on WP_OK and WP_PENDING,
- * also where other delegates stay open: then nothing is returned, the call is WP_OK, and pending_bytes are those of
- * blocks that wait for other streams than their own. Statuses: WP_OK; WP_PENDING (closed; pending_bytes wait
- * for work and go back at a later call or wp_tick); WP_ERROR_INVALID_ARGUMENT (closed already, `report->size`: nothing
- * was done); WP_ERROR_FORKED; WP_ERROR_DRIVER (closed, though the driver refused a step of the release: wp_trim tries
- * again).
+ * also where other delegates stay open: then nothing is returned, nothing is waited for, and pending_bytes are those of
+ * blocks that wait for other streams than their own. Statuses: WP_OK; WP_PENDING (closed, as the last one;
+ * pending_bytes wait for work and go back at a later call or wp_tick); WP_ERROR_INVALID_ARGUMENT (closed already,
+ * `report->size`: nothing was done); WP_ERROR_FORKED (nothing was done); WP_ERROR_OUT_OF_MEMORY (the driver has none
+ * for an event) and WP_ERROR_DRIVER (closed, though the driver refused a step: wp_trim tries again).
  */
 WP_API wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *report);
 
@@ -60,8 +61,8 @@ WP_API wp_status wp_delegate_close(wp_delegate *delegate, wp_release_report *rep
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL, closed delegate); WP_ERROR_OUT_OF_MEMORY (of the device; figures in
  * wp_last_error); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_LIMIT (the runtime's or the delegate's);
  * WP_ERROR_WRONG_DEVICE; WP_ERROR_NO_DEVICE (the device was lost); WP_ERROR_CAPTURING (WP_CACHING_LANES: the stream is
- * being captured and that was not declared, see capture.h, or is the legacy stream and waits for one that is; or a
- * driver that cannot allocate meanwhile); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * being captured and that was not declared, see capture.h; in both: it is the legacy stream and waits for one that is
+ * being captured; or a driver that cannot allocate meanwhile); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream, void **out);
 
@@ -69,7 +70,7 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * Gives a block back in the order of `stream`, whichever delegate it came from, open or closed. NULL is WP_OK. Where
  * other streams were named by wp_note_use and have not finished, the block waits for them without holding up `stream`;
  * so it does where `stream` is not the one it was allocated on, until the work submitted to `stream` so far has
- * finished. Needs no host memory.
+ * finished. The library needs no host memory for it.
  *
  * In a declared capture any block can be freed (capture.h). On a stream that is captured otherwise only a block
  * allocated in that capture can be (WP_CACHING_DRIVER); the free becomes part of the graph. Such a block that is not
@@ -79,8 +80,10 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER (not a block of this runtime, or freed already:
  * of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (a block from outside on a
  * stream whose capture is not declared, or other streams were named; the legacy stream while a stream it waits for is
- * being captured; or a driver that frees nothing meanwhile: free after the capture); WP_ERROR_OUT_OF_MEMORY (the driver
- * has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the block stays live.
+ * being captured; or a driver that frees nothing meanwhile: free after the capture); WP_ERROR_OUT_OF_MEMORY and
+ * WP_ERROR_OUT_OF_HOST_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the
+ * block stays live. (Under WP_STREAMS_CHECKED the free may stand where the driver then refuses its record: that is
+ * logged, and the memory stays pending until the next free on the stream is recorded.)
  */
 WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 
@@ -88,16 +91,18 @@ WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
  * Gives a block back once the work submitted so far to each of the `count` streams has finished; none of the streams is
  * held up, and streams named by wp_note_use are waited for as well. With count 0 all use of the block has finished
  * already, and it can serve any stream at once. NULL is WP_OK.
- * Statuses: those of wp_free, and WP_ERROR_OUT_OF_HOST_MEMORY. On every error the block stays live.
+ * Statuses: those of wp_free; with two streams or more also WP_ERROR_CAPTURING for one in a declared capture. On every
+ * error the block stays live.
  */
 WP_API wp_status wp_free_after(wp_runtime *runtime, void *ptr, const wp_stream *streams, size_t count);
 
 /*
  * Says that work submitted to `stream` before this call uses the live block, so that the coming free waits for that.
  * Call it after the last such submission; a later note for the same stream replaces the earlier one. May run beside
- * other notes for the same block. Each stream so named costs an event until the block is freed.
+ * other notes for the same block. Each stream so named costs an event until the block is freed and has been there.
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT (NULL); WP_ERROR_INVALID_POINTER; WP_ERROR_OUT_OF_HOST_MEMORY;
- * WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (the stream is being captured); WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (the stream is
+ * being captured); WP_ERROR_FORKED; WP_ERROR_DRIVER.
  */
 WP_API wp_status wp_note_use(wp_runtime *runtime, void *ptr, wp_stream stream);
 
@@ -121,8 +126,8 @@ WP_API wp_status wp_pointer_info(wp_runtime *runtime, const void *ptr, wp_pointe
 
 /*
  * Maps `bytes` of the device now, so that later allocations on `stream` up to that size in sum find them warm: one
- * block of that size, or smaller ones. They are idle memory: a trim or the last close gives them back. Zero bytes are
- * WP_OK.
+ * block of that size, or smaller ones. They are idle memory: a trim or the last close gives them back, and in
+ * WP_CACHING_LANES the next free what is beyond release_threshold. Zero bytes are WP_OK.
  * Statuses: those of wp_alloc, WP_ERROR_LIMIT aside.
  */
 WP_API wp_status wp_prime(wp_delegate *delegate, size_t bytes, wp_stream stream);

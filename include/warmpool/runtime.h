@@ -20,7 +20,8 @@ WP_BEGIN_DECLS
 
 typedef enum wp_wait {
   WP_WAIT = 0,   /* wait on the host for the recorded work of this runtime's own frees, and for nothing else */
-  WP_NO_WAIT = 1 /* leave what is unfinished pending; a later call, or wp_tick, finishes it */
+  WP_NO_WAIT = 1 /* leave what is unfinished pending: after a last close a later call, or wp_tick, finishes it, after a
+                    wp_trim beside open delegates the next wp_trim */
 } wp_wait;
 
 /* Where freed memory stays warm. */
@@ -108,7 +109,8 @@ WP_API wp_status wp_runtime_create(const wp_runtime_options *options /* NULL: de
  * Statuses: WP_OK; WP_PENDING (destroyed; the driver gives some memory back once its work has finished);
  * WP_ERROR_BUSY (a delegate is open, a block is live, or a graph's memory is not released: nothing was done);
  * WP_ERROR_FORKED (nothing was done); WP_ERROR_INVALID_ARGUMENT (it is the default runtime, which lives as long as the
- * process: nothing was done); WP_ERROR_DRIVER (destroyed, though the driver refused a step).
+ * process: nothing was done); WP_ERROR_OUT_OF_MEMORY (of the driver's, for an event) and WP_ERROR_DRIVER (destroyed,
+ * though the driver refused a step).
  */
 WP_API wp_status wp_runtime_destroy(wp_runtime *runtime);
 
@@ -128,16 +130,18 @@ WP_API wp_status wp_runtime_default(wp_runtime **out);
  * bytes are left on each: the driver maps and unmaps in steps of its own, and may stop within one of them on either
  * side; a lane's segment goes back as a whole, with not one live block in it. Live blocks are untouched. Delegates may
  * be open. A device the runtime has not used is left alone. `report` may be NULL; it is filled on WP_OK and WP_PENDING.
- * Statuses: WP_OK; WP_PENDING (only under WP_NO_WAIT or beside frees running on other threads: pending_bytes wait for
- * work); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_FORKED; WP_ERROR_DRIVER (the other devices were
- * trimmed all the same).
+ * Statuses: WP_OK; WP_PENDING (pending_bytes wait for work: under WP_NO_WAIT, beside frees running on other threads, or
+ * on a stream that is being captured); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_FORKED;
+ * WP_ERROR_OUT_OF_MEMORY (the driver has none for an event) and WP_ERROR_DRIVER (the rest was trimmed all the same, and
+ * the other devices).
  */
 WP_API wp_status wp_trim(wp_runtime *runtime, int device, uint64_t keep_bytes, wp_wait wait, wp_release_report *report);
 
 /*
- * Finishes what earlier calls left pending, as far as the work behind it has finished by now. Never waits; a few loads
- * a device where nothing is due. Call it from an idle loop where releases run under WP_NO_WAIT.
- * Statuses: WP_OK (also where something stays pending); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_FORKED; WP_ERROR_DRIVER.
+ * Moves parked blocks on, and finishes what a last close left pending, as far as the work behind them has finished by
+ * now. Never waits; a few loads a device where nothing is due. Call it from an idle loop where releases run under
+ * WP_NO_WAIT. Statuses: WP_OK (also where something stays pending); WP_ERROR_INVALID_ARGUMENT; WP_ERROR_FORKED;
+ * WP_ERROR_OUT_OF_MEMORY (the driver has none for an event) and WP_ERROR_DRIVER (the next call tries again).
  */
 WP_API wp_status wp_tick(wp_runtime *runtime);
 
@@ -147,9 +151,10 @@ WP_API wp_status wp_tick(wp_runtime *runtime);
  * wait for them without the stream. Required under WP_STREAMS_DECLARED, harmless under WP_STREAMS_CHECKED, and nothing
  * at all for a stream this runtime has not seen. Does not wait for the stream's work. No other call may name the stream
  * at the same time.
- * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_CAPTURING (the stream is being captured and
- * has frees to record, or is in a declared capture: call it again after that); WP_ERROR_FORKED; WP_ERROR_DRIVER (the
- * stream is still known).
+ * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_NO_DEVICE; WP_ERROR_CAPTURING (the stream is in a declared
+ * capture, or is being captured and has frees to record, or, under WP_STREAMS_CHECKED, is being captured: call it again
+ * after that); WP_ERROR_OUT_OF_HOST_MEMORY; WP_ERROR_OUT_OF_MEMORY (the driver has none for an event); WP_ERROR_FORKED;
+ * WP_ERROR_DRIVER. On every error the stream is still known.
  */
 WP_API wp_status wp_stream_retire(wp_runtime *runtime, int device, wp_stream stream);
 

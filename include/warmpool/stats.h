@@ -41,7 +41,8 @@ typedef struct wp_delegate wp_delegate;
  *                   graph makes when it is launched                                                          (device)
  *   driver_frees    frees the driver was given, of such allocations                                          (device)
  *   oom_retries     allocations tried again after the driver said it was out of memory                       (device)
- *   trims           releases that trimmed the driver's pool: closes, wp_trim, exhaustion                     (device)
+ *   trims           releases that trimmed the driver's pool: last closes, wp_trim, exhaustion, and what later
+ *                   calls finished of them                                                                   (device)
  *   trimmed_bytes   what those took out of it                                                                (device)
  *
  * A line marked (device) is 0 in a delegate's stats; in WP_CACHING_DRIVER only declared captures have lanes, and what
@@ -128,8 +129,9 @@ WP_API wp_status wp_device_stats(wp_runtime *runtime, int device, wp_stats *out)
 WP_API wp_status wp_delegate_stats(wp_delegate *delegate, wp_stats *out);
 
 /*
- * Asks the driver. Costs microseconds and waits for nothing, but a device that nobody in the process has used yet may
- * be set up by the question. Statuses: those of wp_device_stats.
+ * Asks the driver, and finishes a release that is due. Costs microseconds and waits for nothing, but a device that
+ * nobody in the process has used yet may be set up by the question. Statuses: those of wp_device_stats, and
+ * WP_ERROR_OUT_OF_HOST_MEMORY.
  */
 WP_API wp_status wp_query_driver(wp_runtime *runtime, int device, wp_driver_stats *out);
 

@@ -3,8 +3,10 @@
  * Statuses, and what went wrong last.
  *
  * Every function that can fail returns a wp_status. 0 is success and WP_PENDING is success with a remark; from
- * WP_ERROR_INVALID_ARGUMENT on nothing was done: output parameters are untouched, counters are unchanged, and whatever
- * the caller owned before the call is still owned and usable.
+ * WP_ERROR_INVALID_ARGUMENT on nothing was done: output parameters are untouched, no block was handed out or taken
+ * back, and whatever the caller owned before the call is still owned and usable. (An allocation that ran out has given
+ * idle memory back before it says so; and where the driver refuses a step, a close has closed all the same, a destroy
+ * has destroyed, and a trim or a tick has done the rest.)
  */
 #ifndef WARMPOOL_STATUS_H
 #define WARMPOOL_STATUS_H
@@ -45,8 +47,9 @@ WP_API const char *wp_status_message(wp_status status);
 
 /*
  * The particulars of a failure. `code`, `name` and `message` are the driver's own where the driver refused something,
- * otherwise the wp_status, its name and what was wrong with the call. The figures (bytes) are filled for
- * WP_ERROR_OUT_OF_MEMORY and WP_ERROR_LIMIT, as they were at that moment; those that nobody could tell are 0.
+ * otherwise the wp_status, its name and what was wrong with the call. The figures (bytes) are filled by wp_alloc and
+ * wp_prime for WP_ERROR_OUT_OF_MEMORY and WP_ERROR_LIMIT, as they were at that moment; those that nobody could tell are
+ * 0.
  */
 typedef struct wp_error_info {
   size_t size;              /* set by the caller: sizeof(wp_error_info) */
