@@ -64,7 +64,7 @@ typedef enum wp_graph_trim {
 /*
  * Receives one line of text about something that went wrong in the background: where a call succeeded all the same, or
  * where no call was there to fail. Called on the thread that met it, with no library lock held; it may call the
- * library's statistics, nothing else. Exhaustion is never logged.
+ * library's statistics, nothing else, and is not told what those meet. Exhaustion is never logged.
  */
 typedef void wp_log_callback(void *user, const char *message);
 

@@ -14,14 +14,18 @@ wp_status wp__runtime_check(const wp_runtime *runtime) {
   return wp__refuse(WP_ERROR_FORKED, WP__NO_DEVICE, "this process was forked from the one that made the runtime");
 }
 
+/* What the callback's own calls meet is not told: that may be the same trouble, again and again. */
 void wp__log(const wp_runtime *runtime, const char *format, ...) {
+  static _Thread_local bool is_telling;
   char line[320];
   va_list arguments;
-  if (runtime->options.log == NULL) return;
+  if (runtime->options.log == NULL || is_telling) return;
   va_start(arguments, format);
   (void)vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
+  is_telling = true;
   runtime->options.log(runtime->options.user, line);
+  is_telling = false;
 }
 
 void wp__log_fault(const wp_runtime *runtime, const char *what) {

@@ -349,37 +349,3 @@ static void query(void) {
   expect(WP_OK, wp_query_driver(world.runtime, 0, &driver));
 }
 WORLD_TEST(release_no_wait, that_fails_beside_a_query_is_logged_and_due_again, start_no_wait) { fail_due(query); }
-
-/* -- the log is told while a runtime ends, and may ask -- */
-
-static int asked;
-static void ask_all(void *user, const char *message) {
-  (void)user, (void)message;
-  char text[4096];
-  for (int i = 0; i < fake.devices; i++) {
-    wp_stats stats = WP_STATS_INIT;
-    wp_driver_stats driver = WP_DRIVER_STATS_INIT;
-    expect(WP_OK, wp_device_stats(world.runtime, i, &stats));
-    expect(WP_OK, wp_query_driver(world.runtime, i, &driver));
-  }
-  cr_assert_gt(wp_stats_json(world.runtime, text, sizeof text), 0);
-  asked++;
-}
-
-/* Each restores the thread's mode at its end, which can fail and is logged. */
-Test(release, of_a_runtime_that_ends_lets_the_log_ask_for_statistics, .timeout = 10) {
-  for (int nth = 1; nth <= 16; nth++) {
-    wp_delegate *delegates[2];
-    wp_runtime_options options = WP_RUNTIME_OPTIONS_INIT;
-    options.backend = &fake_backend;
-    options.log = ask_all;
-    options.trace_path = "/dev/full"; /* told at the very end */
-    asked = 0;
-    expect(WP_OK, wp_runtime_create(&options, &world.runtime));
-    for (int i = 0; i < 2; i++) expect(WP_OK, wp_delegate_open(world.runtime, i, NULL, &delegates[i]));
-    for (int i = 0; i < 2; i++) expect(WP_OK, wp_delegate_close(delegates[i], NULL));
-    fake_fail("capture_restore", nth, WP_ERROR_DRIVER);
-    expect(WP_OK, wp_runtime_destroy(world.runtime));
-    cr_assert_geq(asked, 1);
-  }
-}
