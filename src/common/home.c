@@ -5,6 +5,7 @@
 #include "graph_memory.h"
 #include "lanes.h"
 #include "runtime.h"
+#include "segment.h"
 #include "uses.h"
 
 /* -- the queue -- */
@@ -86,6 +87,7 @@ static wp_status free_on_home(wp__device *device, wp__block *block) {
   wp_status status = wp__free_in_driver(device, block, device->home, false);
   if (status != WP_OK) return status;
   wp__home_mark(device); /* before the bytes leave `parked`: a release looks at both */
+  wp__segments_empty_pool(device);
   uint64_t bytes = atomic_load(&block->bytes);
   wp__counter_sub(&device->parked_bytes, bytes);
   wp__counter_sub(&device->held_bytes, bytes);
@@ -109,14 +111,19 @@ static wp_status go_on(wp__device *device, wp__block *block) {
   return WP_OK;
 }
 
+/* Some drivers free nothing while a stream captures; later they do. */
+static wp_status not_yet(wp_status status) {
+  if (status != WP_ERROR_CAPTURING) return status;
+  (void)wp__fault_absorb();
+  return WP_PENDING;
+}
+
 /* One step for one block; it is parked again unless it went to the driver (WP_OK). */
 static wp_status advance(wp__device *device, wp__block *block, wp_wait wait, uint64_t *waited_ns) {
   wp_status status = finish_uses(device, block, wait, waited_ns);
   if (status == WP_OK) status = go_on(device, block);
   if (status != WP_OK) push(device, block);
-  if (status != WP_ERROR_CAPTURING) return status;
-  (void)wp__fault_absorb(); /* some drivers free nothing while a stream captures; later they do */
-  return WP_PENDING;
+  return not_yet(status);
 }
 
 /* In the background of a call that succeeds whatever comes of it. */
@@ -139,24 +146,25 @@ void wp__home_look(wp__device *device) {
 }
 
 /* Takes a step with as many blocks as there are now: one that stays goes to the end of the queue and is not met twice.
- * Whether a graph has finished, which may have parked what it kept. */
+ * Whether a graph has finished. */
 static bool collect(wp__device *device, wp_wait wait, uint64_t *waited_ns, wp_status *first) {
-  bool has_more = false;
+  bool has_graph = false;
   for (unsigned left = atomic_load(&device->parked_count); left > 0; left--) {
     wp__block *block = pop(device);
     if (block == NULL) break;
     bool is_graph = block->class == WP__CLASS_OF_GRAPH;
     wp_status status = advance(device, block, wait, waited_ns);
-    has_more = has_more || (is_graph && status == WP_OK);
+    has_graph = has_graph || (is_graph && status == WP_OK);
     *first = wp__both(*first, status);
   }
-  return has_more;
+  return has_graph;
 }
 
 wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns) {
   wp_status first = WP_OK;
-  while (collect(device, wait, waited_ns, &first)) {
-  }
+  bool has_graph = collect(device, wait, waited_ns, &first);
+  /* What graphs kept is parked now. Not again and again: others may go on releasing graphs. */
+  if (has_graph && wait == WP_WAIT) (void)collect(device, wait, waited_ns, &first);
   return first > WP_PENDING ? first : WP_OK;
 }
 
@@ -193,7 +201,7 @@ wp_status wp__home_abandon(wp__device *device) {
     }
     wp__uses_drop(device, block);
     /* Freed without its order only if the driver refused the order; kept for ever otherwise. */
-    status = wp__both(status, go_on(device, block));
+    status = wp__both(status, not_yet(go_on(device, block)));
     first = wp__both(first, status);
   }
   while ((block = left) != NULL) { /* their memory is left to the driver */

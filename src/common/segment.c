@@ -18,8 +18,7 @@ static wp_status allocate(wp__device *device, size_t bytes, void **out) {
   return WP_OK;
 }
 
-/* Some drivers hang on what comes next where a pool has a freed block (H9): there it leaves the pool at once. */
-static void empty_pool(wp__device *device) {
+void wp__segments_empty_pool(wp__device *device) {
   if ((device->capabilities & WP_CAP_KEEPS_FREED) != 0) return;
   if (wp__segments_flush(device) != WP_OK) wp__log_fault(device->runtime, "freed memory is still in the driver's pool");
 }
@@ -29,7 +28,7 @@ static wp_status free_on_home(wp__device *device, void *ptr) {
   if (status != WP_OK) return status;
   (void)wp__counter_add(&device->driver_frees, 1);
   atomic_store(&device->home_dirty, true);
-  empty_pool(device);
+  wp__segments_empty_pool(device);
   return WP_OK;
 }
 

@@ -24,6 +24,8 @@ void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position);
 wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *segment);
 /* Lets the driver unmap what was returned. */
 wp_status wp__segments_flush(wp__device *device);
+/* After a free: some drivers hang on what comes next where a pool has a freed block (H9); there it leaves the pool. */
+void wp__segments_empty_pool(wp__device *device);
 
 /* With no delegate open: gives the driver what of the lane is free, in the order of its stream, which has just been
  * named and is not being captured; at most `bytes`. Only with WP_CAP_ORDERED_FREE. */

@@ -77,6 +77,35 @@ WORLD_TEST(lanes_refusals, a_segment_that_can_neither_be_ordered_nor_go_back_doe
   cr_assert_eq(world.log_lines, 0, "%s", world.logged);
 }
 
+WORLD_TEST(lanes_refusals, a_segment_that_goes_back_later_leaves_a_pool_that_keeps_nothing, nothing_yet) {
+  fake.capabilities &= ~(uint32_t)WP_CAP_KEEPS_FREED;
+  start_checked();
+  fake.captures_forbid = true;
+  fake_fail("event_wait", 1, WP_ERROR_DRIVER);
+  refuse_alloc(WP_ERROR_DRIVER, MIB);
+  fake.captures_forbid = false;
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(fake_reserved(0), 0);
+}
+
+/* It is destroyed; that the driver frees nothing just now leaves memory to it. */
+static void destroy_while_forbidden(wp_caching caching) {
+  void *ptr;
+  world_options.caching = caching;
+  world_start(&world);
+  expect(WP_OK, wp_alloc(world.delegate, MIB, world.s, &ptr));
+  fake.captures_forbid = true;
+  expect(WP_OK, wp_free_after(world.runtime, ptr, NULL, 0));
+  expect(WP_PENDING, wp_delegate_close(world.delegate, NULL));
+  expect(WP_PENDING, wp_runtime_destroy(world.runtime));
+}
+Test(lanes_refusals, of_frees_make_a_destroy_pending_in_lanes, .timeout = 10) {
+  destroy_while_forbidden(WP_CACHING_LANES);
+}
+Test(lanes_refusals, of_frees_make_a_destroy_pending_in_the_driver_s_pool, .timeout = 10) {
+  destroy_while_forbidden(WP_CACHING_DRIVER);
+}
+
 /* -- giving one back on the way to another: that it fails is no failure of the request's -- */
 
 static void grow_past(const char *entry, wp_status injected, uint64_t reserved) {
