@@ -54,5 +54,5 @@ static void lose_no_byte(wp_caching caching) {
   rig_stream_destroy(streams[1]);
 }
 
-Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds, .timeout = 30) { lose_no_byte(WP_CACHING_DRIVER); }
-Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds_of_lanes, .timeout = 30) { lose_no_byte(WP_CACHING_LANES); }
+Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds, .timeout = 60) { lose_no_byte(WP_CACHING_DRIVER); }
+Test(cross_stream, frees_lose_no_byte_in_a_thousand_rounds_of_lanes, .timeout = 60) { lose_no_byte(WP_CACHING_LANES); }

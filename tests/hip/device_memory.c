@@ -18,7 +18,7 @@
 #define MIB ((size_t)1 << 20)
 enum { ROUNDS = 20, BLOCKS_MAX = 8 };
 
-TestSuite(device_memory, .timeout = 30);
+TestSuite(device_memory, .timeout = 60);
 
 /* -- what is counted -- */
 
