@@ -15,7 +15,7 @@
  * What holds for all functions:
  *   - Threads: any function may run on any number of threads at once, on the same objects too, except that nothing may
  *     run beside or after the destruction of its object, that no other call names a stream while that is retired or
- * while a capture of it begins, ends or is aborted, and that wp_device_lost is alone on its device.
+ *     while a capture of it begins, ends or is aborted, and that wp_device_lost is alone on its device.
  *   - Current device: whatever it was before a call, it is after it.
  *   - Structs with a `size` member are initialised with their ..._INIT; any other size is WP_ERROR_INVALID_ARGUMENT.
  *   - Failure leaves the caller with what it had, and fills wp_last_error of the calling thread.
