@@ -60,7 +60,7 @@ static void detach(wp_capture *capture, const struct member *member) {
 static wp_status find_stream(wp__device *device, wp_stream handle, wp__stream **out) {
   wp_status status = wp__stream_find(device, handle, "its allocations cannot be served from here on", out);
   if (status != WP_OK || wp__counter_get(&(*out)->freed) == wp__counter_get(&(*out)->recorded)) return status;
-  return wp__stream_record(device, *out);
+  return wp__stream_record(device, *out, true);
 }
 
 static void forget_uses_since(wp_capture *capture, const wp__use *noted) {

@@ -170,19 +170,20 @@ wp_status wp__device_destroy(wp__device *device) {
   wp__scope scope;
   /* First: what follows may log, and who is told may ask for statistics. */
   atomic_store(&atomic_load(&runtime->slots)->slots[ordinal].device, NULL);
+  uint64_t held = wp__counter_get(&device->held_bytes);
   wp_status status = wp__scope_enter(&scope, runtime, ordinal);
   if (status == WP_OK) {
     status = wp__home_abandon(device);
     status = wp__both(status, wp__lanes_abandon(device));
     status = wp__both(status, destroy_events(device));
-    uint64_t held = wp__counter_get(&device->held_bytes);
-    if (held != 0) {
-      wp__log(runtime, "warmpool: %llu bytes are left to the driver: it is not known when the work on them finishes",
-              (unsigned long long)held);
-    }
+    held = wp__counter_get(&device->held_bytes);
     if (!device->lanes || held == 0) status = wp__both(status, WP__CALL(runtime, ordinal, pool_destroy, device->pool));
     status = wp__both(status, WP__CALL(runtime, ordinal, stream_destroy, device->home));
     wp__scope_leave(&scope);
+  }
+  if (held != 0) {
+    wp__log(runtime, "warmpool: %llu bytes are left to the driver: it is not known when the work on them finishes",
+            (unsigned long long)held);
   }
   atomic_store(&device->lost, true); /* to us: what is left is forgotten without the driver */
   wp__home_forget(device);

@@ -127,9 +127,11 @@ wp_status wp__direct_alloc(wp_delegate *delegate, wp__stream *stream, wp_stream 
 wp_status wp__direct_prime(wp__device *device, wp__stream *stream, size_t bytes) {
   wp_runtime *runtime = device->runtime;
   void *ptr;
+  wp_status status = wp__stream_prepare(device, stream); /* for the free: it could not be ordered otherwise */
+  if (status != WP_OK) return status;
   wp__block *block = wp__block_take(&runtime->blocks);
   if (block == NULL) return wp__refuse(WP_ERROR_OUT_OF_HOST_MEMORY, device->ordinal, "no memory for a block's record");
-  wp_status status = driver_alloc(device, bytes, stream->handle, false, &ptr);
+  status = driver_alloc(device, bytes, stream->handle, false, &ptr);
   if (status != WP_OK) {
     wp__block_drop(&runtime->blocks, block);
     return status;

@@ -130,7 +130,7 @@ static wp_status look_for_free(wp__device *device, const wp__block *block, wp_st
   wp_status status = wp__stream_look(device, handle, *asks, out, state);
   if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
   if (!*asks) status = wp__stream_look(device, handle, true, out, state);
-  if (status != WP_ERROR_OUT_OF_HOST_MEMORY) return status;
+  if (status != WP_ERROR_OUT_OF_HOST_MEMORY || *state == WP__CAPTURE_UNKNOWN) return status;
   (void)wp__fault_absorb();
   return WP_OK;
 }
@@ -198,7 +198,7 @@ static bool free_past_lane(wp__device *device, wp__block *block, wp__stream *str
   }
   wp__spin_unlock(&owner->lane.lock);
   if (segment == NULL) return false;
-  wp__segment_return_with(device, stream, segment, owner);
+  wp__segment_return_with(device, stream, segment);
   wp__delegate_settle(delegate);
   return true;
 }

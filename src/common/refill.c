@@ -127,7 +127,7 @@ static wp_status steal(struct request *request) {
   wp_status status = is_used ? WP_OK : wp__segment_order(device, request->stream);
   if (status != WP_OK) {
     wp__fault_keep();
-    if (wp__segment_return(device, request->stream, segment) != WP_OK) (void)wp__fault_absorb(); /* it is in the lane */
+    wp__segment_discard(device, segment);
     wp__fault_restore();
     return status;
   }

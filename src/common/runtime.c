@@ -240,7 +240,7 @@ static wp_status retire_on(wp__device *device, wp_stream handle) {
   wp_status status = wp__stream_find_known(device, handle, &stream);
   if (status != WP_OK || stream == NULL) return status;
   if (wp__counter_get(&stream->freed) != wp__counter_get(&stream->recorded)) {
-    status = wp__stream_record(device, stream);
+    status = wp__stream_record(device, stream, true);
     if (status != WP_OK) return status;
   }
   atomic_store(&stream->retired, true);

@@ -58,6 +58,16 @@ wp_status wp__segment_order(wp__device *device, const wp__stream *stream) {
   return status;
 }
 
+/* Until home can free it. */
+static void park(wp__device *device, wp__block *segment) {
+  segment->class = WP__CLASS_OF_DRIVER;
+  atomic_store(&segment->device, device);
+  atomic_store(&segment->bytes, segment->range.bytes);
+  atomic_store(&segment->ptr, segment->range.address);
+  (void)wp__counter_add(&device->parked_bytes, segment->range.bytes);
+  wp__home_park(device, segment);
+}
+
 /* Rid of memory that no caller will get; where the driver refuses that now, as while a stream captures, it is parked.
  */
 static void give_up(wp__device *device, void *ptr, size_t bytes) {
@@ -68,13 +78,10 @@ static void give_up(wp__device *device, void *ptr, size_t bytes) {
     wp__log(device->runtime, "warmpool: %zu bytes of the driver's are lost: no memory to remember them", bytes);
     return;
   }
-  block->class = WP__CLASS_OF_DRIVER;
-  atomic_store(&block->device, device);
-  atomic_store(&block->bytes, bytes);
-  atomic_store(&block->ptr, ptr);
+  block->range.address = ptr;
+  block->range.bytes = bytes;
   wp__device_hold(device, bytes);
-  (void)wp__counter_add(&device->parked_bytes, bytes);
-  wp__home_park(device, block);
+  park(device, block);
 }
 
 static wp_status allocate_in_order(wp__device *device, const wp__stream *stream, size_t bytes, void **out) {
@@ -125,6 +132,17 @@ wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *
   wp__counter_sub(&device->held_bytes, bytes);
   wp__block_drop(&device->runtime->blocks, segment);
   return WP_OK;
+}
+
+void wp__segment_discard(wp__device *device, wp__block *segment) {
+  uint64_t bytes = segment->range.bytes;
+  if (free_on_home(device, segment->range.address) != WP_OK) {
+    (void)wp__fault_absorb();
+    park(device, segment);
+    return;
+  }
+  wp__counter_sub(&device->held_bytes, bytes);
+  wp__block_drop(&device->runtime->blocks, segment);
 }
 
 wp_status wp__segments_flush(wp__device *device) {
@@ -178,24 +196,12 @@ wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, u
   return status;
 }
 
-void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner) {
-  uint64_t bytes = segment->range.bytes;
-  count_freed(stream, bytes);
+void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment) {
+  count_freed(stream, segment->range.bytes);
   wp_status status = free_in_order(device, stream, segment);
-  if (status != WP_OK) wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
-  wp__stream_vouch(device, stream);
-  if (status == WP_OK) return;
-  /* It waits for the stream as a block would. Without that event it would never be known to have finished. */
-  atomic_store(&segment->ptr, segment->range.address);
-  atomic_store(&segment->bytes, bytes);
-  segment->origin = owner;
-  segment->class = WP__CLASS_OF_SEGMENT;
-  segment->uses = NULL;
-  if (wp__use_record(device, stream->handle, stream, &segment->own) != WP_OK) {
-    wp__log_fault(device->runtime, "freed memory is lost");
-    return;
+  if (status != WP_OK) { /* freed in the order of the stream, it may as well be in its lane */
+    wp__log_fault(device->runtime, "freed memory could not go to the driver yet");
+    wp__segment_put(stream, segment, wp__counter_get(&stream->freed));
   }
-  segment->uses = &segment->own;
-  (void)wp__counter_add(&device->parked_bytes, bytes);
-  wp__home_park(device, segment);
+  wp__stream_vouch(device, stream);
 }

@@ -22,6 +22,8 @@ void wp__segment_put(wp__stream *stream, wp__block *segment, uint64_t position);
 /* Gives the driver a segment that was taken from the lane, freed on home: all work on it has finished. On failure, and
  * where the driver frees nothing just now (WP_PENDING), it is in the lane again. */
 wp_status wp__segment_return(wp__device *device, wp__stream *stream, wp__block *segment);
+/* The same of one that no lane can have; where the driver frees nothing just now it is parked. */
+void wp__segment_discard(wp__device *device, wp__block *segment);
 /* Lets the driver unmap what was returned. */
 wp_status wp__segments_flush(wp__device *device);
 /* After a free: some drivers hang on what comes next where a pool has a freed block (H9); there it leaves the pool. */
@@ -31,8 +33,8 @@ void wp__segments_empty_pool(wp__device *device);
  * named and is not being captured; at most `bytes`. Only with WP_CAP_ORDERED_FREE. */
 wp_status wp__segments_return_in_order(wp__device *device, wp__stream *stream, uint64_t bytes);
 
-/* Gives the driver a segment that was taken from the lane of `owner`, in the order of another stream, likewise. What
- * the driver refuses is parked. */
-void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment, wp__stream *owner);
+/* Gives the driver a segment that was taken from another stream's lane, in the order of this one, likewise. What the
+ * driver refuses is in this one's lane then. */
+void wp__segment_return_with(wp__device *device, wp__stream *stream, wp__block *segment);
 
 #endif

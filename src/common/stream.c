@@ -207,6 +207,7 @@ wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__s
   *state = wp__stream_captured(device, handle) != NULL ? WP_CAPTURE_ACTIVE : WP_CAPTURE_NONE;
   if (*state == WP_CAPTURE_ACTIVE) return WP_OK;
   if (asks || device->checked) status = ask_capturing(device, handle, state);
+  if (status != WP_OK) *state = WP__CAPTURE_UNKNOWN;
   if (status != WP_OK || *state == WP_CAPTURE_ACTIVE) return status;
   status = make_key(device, handle, &key);
   return status == WP_OK ? find_or_create(device, &key, out) : status;
@@ -229,7 +230,8 @@ static wp_status refuse_captured(wp__device *device, wp_stream handle, wp_captur
 wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out) {
   wp_capture_state state;
   wp_status status = wp__stream_look(device, handle, true, out, &state);
-  return state == WP_CAPTURE_NONE ? status : refuse_captured(device, handle, state, what);
+  if (state == WP_CAPTURE_NONE || state == WP__CAPTURE_UNKNOWN) return status;
+  return refuse_captured(device, handle, state, what);
 }
 
 wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream **out) {
@@ -318,11 +320,21 @@ void wp__stream_give_event(wp__device *device, wp__stream *stream, wp_event even
   wp__stream_keep_spare(device, stream, event);
 }
 
-static wp_status record_by(wp__device *device, wp__stream *stream, wp_event event) {
+static wp_status refuse_captured_record(wp__device *device, const wp__stream *stream) {
+  wp_capture_state state = WP_CAPTURE_NONE;
+  wp_status status = ask_capturing(device, stream->handle, &state);
+  if (status != WP_OK || state == WP_CAPTURE_NONE) return status;
+  return wp__stream_refuse(device, state, "frees cannot be recorded");
+}
+
+/* Its owner, who does not know of a record by others, may begin a capture beside it without declaring it: `asks`
+ * whether the event got into that, for then it stands for nothing, and must not be asked for. */
+static wp_status record_by(wp__device *device, wp__stream *stream, wp_event event, bool asks) {
   /* Read first: a free that comes after this may or may not lie before the record, and is not claimed to. */
   uint64_t freed = wp__counter_get(&stream->freed);
   atomic_store_explicit(&stream->unrecorded, 0, memory_order_relaxed);
   wp_status status = WP__CALL(device->runtime, device->ordinal, event_record, event, stream->handle);
+  if (status == WP_OK && asks) status = refuse_captured_record(device, stream);
   if (status == WP_OK) {
     publish(device, stream, event, freed);
   } else {
@@ -331,28 +343,25 @@ static wp_status record_by(wp__device *device, wp__stream *stream, wp_event even
   return status;
 }
 
-static wp_status record_now(wp__device *device, wp__stream *stream) {
+static wp_status record_now(wp__device *device, wp__stream *stream, bool asks) {
   wp_event event = wp__stream_spare(stream);
   wp_status status = event != NULL ? WP_OK : wp__event_get(device, &event);
-  return status == WP_OK ? record_by(device, stream, event) : status;
+  return status == WP_OK ? record_by(device, stream, event, asks) : status;
 }
 
-wp_status wp__stream_record(wp__device *device, wp__stream *stream) {
-  wp_capture_state state = WP_CAPTURE_NONE;
-  wp_status status = ask_capturing(device, stream->handle, &state);
-  if (status != WP_OK) return status;
-  if (state != WP_CAPTURE_NONE) return wp__stream_refuse(device, state, "frees cannot be recorded");
-  return record_now(device, stream);
+wp_status wp__stream_record(wp__device *device, wp__stream *stream, bool is_named) {
+  wp_status status = refuse_captured_record(device, stream);
+  return status == WP_OK ? record_now(device, stream, !is_named) : status;
 }
 
 void wp__stream_vouch_by(wp__device *device, wp__stream *stream, wp_event event) {
-  if (record_by(device, stream, event) != WP_OK) {
+  if (record_by(device, stream, event, false) != WP_OK) {
     wp__log_fault(device->runtime, "a freed block could not be recorded");
   }
 }
 
 void wp__stream_vouch(wp__device *device, wp__stream *stream) {
-  if (record_now(device, stream) != WP_OK) wp__log_fault(device->runtime, "a freed block could not be recorded");
+  if (record_now(device, stream, false) != WP_OK) wp__log_fault(device->runtime, "a freed block could not be recorded");
 }
 
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing) {
@@ -361,7 +370,7 @@ void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bo
   wp_status status = WP_OK;
   if (device->checked || wp__stream_is_per_thread(stream) || frees >= WP__RECORD_FREES ||
       freed - wp__counter_get(&stream->recorded) >= WP__RECORD_BYTES) {
-    status = not_capturing ? record_now(device, stream) : wp__stream_record(device, stream);
+    status = not_capturing ? record_now(device, stream, false) : wp__stream_record(device, stream, true);
   }
   if (status == WP_ERROR_CAPTURING) {
     (void)wp__fault_absorb(); /* a later free records, or the close does */

@@ -100,11 +100,14 @@ static inline wp__stream *wp__streams_find(const wp__streams *streams, wp_stream
  * All functions want the device to be current.
  */
 
+/* Of a stream that nobody could tell about. */
+#define WP__CAPTURE_UNKNOWN ((wp_capture_state)-1)
+
 /* Who a stream named in a call is (its record, made at first sight), and what would become of work sent to it. The
  * latter is asked where `asks`, and always where the identity matters, for that cannot be asked of a capturing stream.
  * While the stream is being captured, *out is NULL: nothing is to be recorded there.
- * WP_ERROR_OUT_OF_HOST_MEMORY when the record cannot be made (*state is known then), WP_ERROR_WRONG_DEVICE, or what the
- * driver answers. */
+ * WP_ERROR_OUT_OF_HOST_MEMORY when the record cannot be made, WP_ERROR_WRONG_DEVICE, or what the driver answers; if
+ * that was about the capture, *state is WP__CAPTURE_UNKNOWN. */
 wp_status wp__stream_look(wp__device *device, wp_stream handle, bool asks, wp__stream **out, wp_capture_state *state);
 /* The same for what cannot be done while the stream is being captured: WP_ERROR_CAPTURING, and `what` says so. */
 wp_status wp__stream_find(wp__device *device, wp_stream handle, const char *what, wp__stream **out);
@@ -146,8 +149,9 @@ wp_status wp__stream_prepare(wp__device *device, wp__stream *stream);
  * fails is only logged; the next one vouches for both. */
 void wp__stream_freed(wp__device *device, wp__stream *stream, uint64_t bytes, bool not_capturing);
 
-/* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists. */
-wp_status wp__stream_record(wp__device *device, wp__stream *stream);
+/* Records unless the stream is being captured (WP_ERROR_CAPTURING). The caller knows that the stream exists.
+ * `is_named`: the call in hand names it, so that nobody begins a capture on it meanwhile. */
+wp_status wp__stream_record(wp__device *device, wp__stream *stream, bool is_named);
 
 /* The next position, behind all frees so far; with the lane's lock. */
 static inline uint64_t wp__stream_advance(wp__stream *stream, uint64_t bytes) {

@@ -74,7 +74,7 @@ wp_status wp__record_rest(wp__device *device, wp__stream *stream) {
   if (device->checked || wp__stream_is_per_thread(stream)) return WP_OK;
   if (wp__counter_get(&stream->freed) == wp__counter_get(&stream->recorded)) return WP_OK;
   (void)atomic_fetch_add(&stream->recorders, 1);
-  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream);
+  if (!atomic_load(&stream->retired)) status = wp__stream_record(device, stream, false);
   (void)atomic_fetch_sub(&stream->recorders, 1);
   if (status != WP_ERROR_CAPTURING) return status;
   (void)wp__fault_absorb();

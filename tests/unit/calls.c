@@ -95,6 +95,14 @@ WORLD_TEST(calls_declared, a_record_that_is_due_during_a_capture_is_made_later, 
   cr_assert_eq(fake_count("event_record"), 0);
 }
 
+/* It could not be freed in the order of the stream. */
+WORLD_TEST(calls_checked, priming_asks_for_no_memory_where_there_is_none_for_an_event, start_checked) {
+  fake_fail("event_create", 1, WP_ERROR_OUT_OF_MEMORY);
+  fake_forget();
+  expect(WP_ERROR_OUT_OF_MEMORY, wp_prime(world.delegate, MIB, world.s));
+  cr_assert_eq(fake_count("memory_alloc"), 0);
+}
+
 WORLD_TEST(calls_checked, a_call_names_no_other_stream, start_checked) {
   warm_up(world.s);
   warm_up(world.t);

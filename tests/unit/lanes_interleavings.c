@@ -244,3 +244,25 @@ WORLD_TEST(lanes_interleavings, a_free_beside_a_record_of_its_stream_is_seen_to_
   cr_assert_eq(fake_reserved(0), 0);
   reopen();
 }
+
+/* -- a record by others beside the beginning of a capture that nobody declares -- */
+
+static void begin_capture(void) { fake_stream_capture(world.s, true); }
+
+WORLD_TEST(lanes_interleavings, an_event_that_got_into_a_capture_is_not_asked_for, nothing_yet) {
+  wp_release_report report = WP_RELEASE_REPORT_INIT;
+  world_options.backend = hooks_backend();
+  start_declared();
+  pair(2 * MIB, world.s);
+  expect(WP_OK, wp_trim(world.runtime, 0, UINT64_MAX, WP_WAIT, NULL)); /* what was recorded has been seen to finish */
+  pair(2 * MIB, world.s);
+  fake_forget();
+  hooks_arm("event_record", 1, begin_capture);
+  expect(WP_PENDING, wp_trim(world.runtime, 0, 0, WP_WAIT, &report));
+  cr_assert(hooks_ran());
+  cr_assert_eq(report.pending_bytes, 2 * MIB);
+  cr_assert_eq(fake_count("event_query"), 0, "%s", fake_log(false));
+  fake_stream_capture(world.s, false);
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+}

@@ -88,6 +88,46 @@ WORLD_TEST(lanes_refusals, a_segment_that_goes_back_later_leaves_a_pool_that_kee
   cr_assert_eq(fake_reserved(0), 0);
 }
 
+/* Stolen, and nobody has used it yet: the thief would have to wait for home. */
+WORLD_TEST(lanes_refusals, a_stolen_segment_that_can_neither_be_ordered_nor_go_back_is_in_no_lane, start_checked) {
+  expect(WP_OK, wp_prime(world.delegate, 2 * MIB, world.t));
+  fake.captures_forbid = true;
+  fake_fail("event_wait", 1, WP_ERROR_DRIVER);
+  refuse_alloc(WP_ERROR_DRIVER, MIB);
+  cr_assert_eq(world_stats(&world).cached_bytes, 0);
+  cr_assert_eq(world_stats(&world).parked_bytes, 2 * MIB);
+  fake.captures_forbid = false;
+  expect(WP_OK, wp_tick(world.runtime));
+  cr_assert_eq(world_stats(&world).reserved_bytes, 0);
+}
+
+/* Its last block was freed on another stream, with no delegate open. */
+WORLD_TEST(lanes_refusals, a_segment_that_can_neither_go_back_nor_be_recorded_is_the_freeing_stream_s, start_declared) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  expect(WP_OK, wp_delegate_close(world.delegate, NULL));
+  fake.captures_forbid = true;
+  fake_fail("event_record", 2, WP_ERROR_DRIVER); /* another one than vouches for the stream */
+  free_on(ptr, world.t);
+  cr_assert_eq(world_stats(&world).cached_bytes, 2 * MIB);
+  check_sums();
+  fake.captures_forbid = false;
+  expect(WP_OK, wp_trim(world.runtime, 0, 0, WP_WAIT, NULL));
+  cr_assert_eq(fake_reserved(0), 0);
+  reopen();
+}
+
+/* Nobody knows then whether the stream is being captured. */
+WORLD_TEST(lanes_refusals, a_free_is_refused_where_the_driver_has_no_memory_to_tell_of_a_capture, start_checked) {
+  void *ptr = world_alloc(&world, MIB, world.s);
+  fake_stream_capture(world.s, true);
+  fake_fail("stream_capturing", 2, WP_ERROR_OUT_OF_HOST_MEMORY);
+  expect(WP_ERROR_OUT_OF_HOST_MEMORY, wp_free(world.runtime, ptr, world.s));
+  cr_assert(fake_failed());
+  cr_assert(world_is_live(&world, ptr));
+  fake_stream_capture(world.s, false);
+  free_on(ptr, world.s);
+}
+
 /* It is destroyed; that the driver frees nothing just now leaves memory to it. */
 static void destroy_while_forbidden(wp_caching caching) {
   void *ptr;
