@@ -6,8 +6,10 @@
  *
  * Stream order. wp_alloc(d, n, s, &p): work submitted to `s` after the call may use `p`. wp_free(rt, p, s): all uses of
  * `p` were submitted to `s` before the call, or are ordered before that point of `s` by the caller. Uses on other
- * streams that are not ordered so are named by wp_note_use or wp_free_after. A freed block may serve a later allocation
- * on the freeing stream at once, and one on another stream when its work has finished.
+ * streams that are not ordered so are named by wp_note_use or wp_free_after. Another stream that a block is freed on
+ * comes after the allocation's point of `s`, even where nothing used the block: it may have been others' until there.
+ * A freed block may serve a later allocation on the freeing stream at once, and one on another stream when its work has
+ * finished.
  *
  * A call touches the streams named in it and one stream of the library's own; under WP_STREAMS_DECLARED a release (a
  * close, a trim, an exhaustion, or what a later call finishes of one) and an allocation that needs more than its stream
@@ -79,7 +81,8 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  *
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER (not a block of this runtime, or freed already:
  * of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (a block from outside on a
- * stream whose capture is not declared, or other streams were named; the legacy stream while a stream it waits for is
+ * stream whose capture is not declared (WP_CACHING_DRIVER under WP_STREAMS_DECLARED: or the driver's own refusal,
+ * WP_ERROR_DRIVER), or other streams were named; the legacy stream while a stream it waits for is
  * being captured; or a driver that frees nothing meanwhile: free after the capture); WP_ERROR_OUT_OF_MEMORY and
  * WP_ERROR_OUT_OF_HOST_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the
  * block stays live. (Under WP_STREAMS_CHECKED the free may stand where the driver then refuses its record: that is
@@ -90,7 +93,7 @@ WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 /*
  * Gives a block back once the work submitted so far to each of the `count` streams has finished; none of the streams is
  * held up, and streams named by wp_note_use are waited for as well. With count 0 all use of the block has finished
- * already, and it can serve any stream at once. NULL is WP_OK.
+ * already, and what its stream was sent before the allocation; it can serve any stream at once. NULL is WP_OK.
  * Statuses: those of wp_free; with two streams or more also WP_ERROR_CAPTURING for one in a declared capture. On every
  * error the block stays live.
  */

@@ -6,7 +6,8 @@
  * WP_ERROR_INVALID_ARGUMENT on nothing was done: output parameters are untouched, no block was handed out or taken
  * back, and whatever the caller owned before the call is still owned and usable. (An allocation that ran out has given
  * idle memory back before it says so; and where the driver refuses a step, a close has closed all the same, a destroy
- * has destroyed, and a trim or a tick has done the rest.)
+ * has destroyed, and a trim or a tick has done the rest.) Besides what its comment lists, a call that asks the driver
+ * may answer WP_ERROR_NO_DEVICE or WP_ERROR_OUT_OF_HOST_MEMORY where the driver does.
  */
 #ifndef WARMPOOL_STATUS_H
 #define WARMPOOL_STATUS_H
