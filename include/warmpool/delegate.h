@@ -81,12 +81,12 @@ WP_API wp_status wp_alloc(wp_delegate *delegate, size_t bytes, wp_stream stream,
  *
  * Statuses: WP_OK; WP_ERROR_INVALID_ARGUMENT; WP_ERROR_INVALID_POINTER (not a block of this runtime, or freed already:
  * of several racing frees exactly one succeeds); WP_ERROR_WRONG_DEVICE; WP_ERROR_CAPTURING (a block from outside on a
- * stream whose capture is not declared (WP_CACHING_DRIVER under WP_STREAMS_DECLARED: or the driver's own refusal,
- * WP_ERROR_DRIVER), or other streams were named; the legacy stream while a stream it waits for is
+ * stream whose capture is not declared, or other streams were named; the legacy stream while a stream it waits for is
  * being captured; or a driver that frees nothing meanwhile: free after the capture); WP_ERROR_OUT_OF_MEMORY and
- * WP_ERROR_OUT_OF_HOST_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER. On every error the
- * block stays live. (Under WP_STREAMS_CHECKED the free may stand where the driver then refuses its record: that is
- * logged, and the memory stays pending until the next free on the stream is recorded.)
+ * WP_ERROR_OUT_OF_HOST_MEMORY (the driver has none for an event); WP_ERROR_FORKED; WP_ERROR_DRIVER (in
+ * WP_CACHING_DRIVER under WP_STREAMS_DECLARED also for such a block from outside). On every error the block stays live.
+ * Under WP_STREAMS_CHECKED a free stands where the driver then refuses its record: that is logged, and the memory stays
+ * pending until the next free on the stream is recorded.
  */
 WP_API wp_status wp_free(wp_runtime *runtime, void *ptr, wp_stream stream);
 

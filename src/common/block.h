@@ -68,12 +68,13 @@ struct wp__block {
 };
 
 /* The `class` of a record that is no block out of a lane. */
-#define WP__CLASS_OF_SEGMENT WP__CLASSES      /* a whole one, which has left the lane for a while */
-#define WP__CLASS_OF_GRAPH (WP__CLASSES + 1)  /* no memory: what a graph's memory waits for */
-#define WP__CLASS_OF_DRIVER (WP__CLASSES + 2) /* an allocation of the driver's, handed out as it is */
+#define WP__CLASS_OF_GRAPH WP__CLASSES /* no memory: what a graph's memory waits for */
+#define WP__CLASS_OF_DRIVER                                                                                            \
+  (WP__CLASSES + 1) /* an allocation of the driver's, as it is: handed out, or a segment that                          \
+                       no lane can have, on its way back */
 
 /* Whether the memory comes from a lane; the caller has the block TAKEN. */
-static inline bool wp__block_is_of_lane(const wp__block *block) { return block->class <= WP__CLASS_OF_SEGMENT; }
+static inline bool wp__block_is_of_lane(const wp__block *block) { return block->class < WP__CLASSES; }
 
 #define WP__BLOCKS_PER_SLAB 1024u
 #define WP__SLABS_MAX 16384u

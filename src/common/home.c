@@ -69,12 +69,8 @@ static void return_to_lane(wp__device *device, wp__block *block) {
   wp__lane *lane = &atomic_load(&block->origin)->lane;
   uint64_t bytes = block->range.bytes;
   wp__spin_lock(&lane->lock);
-  if (block->class == WP__CLASS_OF_SEGMENT) {
-    wp__lane_add(lane, block, block->range.address, bytes, 0);
-  } else {
-    lane->parked_bytes -= bytes;
-    wp__lane_push(lane, block);
-  }
+  lane->parked_bytes -= bytes;
+  wp__lane_push(lane, block);
   bool is_leaving = lane->seal == WP__LANE_LEAVING; /* it stays parked until its graph has left the lane */
   if (is_leaving) lane->leaving_bytes += bytes;
   wp__spin_unlock(&lane->lock);

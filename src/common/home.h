@@ -19,8 +19,9 @@ void wp__home_poll(wp__device *device);
 /* The same for a bounded number of them. */
 void wp__home_look(wp__device *device);
 
-/* Looks at every parked block, waiting for its events or not. Adds the nanoseconds waited. The first failure of the
- * driver is returned; the block it concerned stays parked. */
+/* Looks at every parked block, waiting for its events or not; where it waits, also at what the graphs that finish had
+ * kept. Adds the nanoseconds waited. The first failure of the driver is returned; the block it concerned stays parked.
+ */
 wp_status wp__home_collect(wp__device *device, wp_wait wait, uint64_t *waited_ns);
 
 /* Something was freed on home, or home vouches for something now: a release has to synchronise it. */

@@ -3,7 +3,6 @@
 
 #include "home.h"
 #include "runtime.h"
-#include "uses.h"
 
 /* -- from the driver -- */
 

@@ -240,8 +240,9 @@ wp_status wp__stream_find_known(wp__device *device, wp_stream handle, wp__stream
   wp_status status = WP_OK;
   if (state == WP_CAPTURE_NONE && device->checked) status = ask_capturing(device, handle, &state);
   if (status != WP_OK) return status;
-  if (state == WP_CAPTURE_ACTIVE)
+  if (state == WP_CAPTURE_ACTIVE) {
     return refuse_captured(device, handle, state, "it cannot be told which stream this is");
+  }
   status = make_key(device, handle, &key);
   if (status == WP_OK) *out = search(device, &key);
   return status;
