@@ -192,6 +192,22 @@ void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
 }
 
+void rig_upload(wp_stream stream, void *to, const void *from, size_t bytes) {
+  REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+}
+
+void rig_download(wp_stream stream, void *to, const void *from, size_t bytes) {
+  REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+}
+
+void *rig_host_alloc(size_t bytes) {
+  void *memory;
+  REQUIRE(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+  return memory;
+}
+
+void rig_host_free(void *memory) { REQUIRE(cudaFreeHost(memory)); }
+
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
   rig_stream_synchronize(stream);

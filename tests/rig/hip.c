@@ -247,6 +247,22 @@ void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToDevice, stream));
 }
 
+void rig_upload(wp_stream stream, void *to, const void *from, size_t bytes) {
+  REQUIRE(hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream));
+}
+
+void rig_download(wp_stream stream, void *to, const void *from, size_t bytes) {
+  REQUIRE(hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToHost, stream));
+}
+
+void *rig_host_alloc(size_t bytes) {
+  void *memory;
+  REQUIRE(hipHostMalloc(&memory, bytes, hipHostMallocPortable));
+  return memory;
+}
+
+void rig_host_free(void *memory) { REQUIRE(hipHostFree(memory)); }
+
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToHost, stream));
   rig_stream_synchronize(stream);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/host/engine.h"
+#include "engine.h"
 
 #define REQUIRE(call) require((call), #call)
 
@@ -140,6 +140,11 @@ void rig_fill(wp_stream stream, void *to, int byte, size_t bytes) {
 void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes) {
   submit(stream, run_bytes, (struct work){.to = to, .from = from, .bytes = bytes});
 }
+
+void rig_upload(wp_stream stream, void *to, const void *from, size_t bytes) { rig_copy(stream, to, from, bytes); }
+void rig_download(wp_stream stream, void *to, const void *from, size_t bytes) { rig_copy(stream, to, from, bytes); }
+void *rig_host_alloc(size_t bytes) { return allocate(bytes); }
+void rig_host_free(void *memory) { free(memory); }
 
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   rig_stream_synchronize(stream);

@@ -10,7 +10,7 @@
  *     thread's current device. A rig function leaves the current device as it was, except rig_device_set.
  *   - What is said to be submitted returns before it has run. Nothing waits on the host but rig_stream_synchronize and
  *     rig_read. Neither synchronises anything but the stream named.
- *   - Streams may be captured, which rig_fill, rig_copy and rig_wait become part of.
+ *   - Streams may be captured, which rig_fill, rig_copy, rig_upload, rig_download and rig_wait become part of.
  *   - Any thread may call any function.
  */
 #ifndef WARMPOOL_TESTS_RIG_H
@@ -46,6 +46,10 @@ void rig_release(rig_hold *hold);
 void rig_busy(wp_stream stream, unsigned milliseconds); /* keeps the stream busy for about that long */
 void rig_fill(wp_stream stream, void *to, int byte, size_t bytes);
 void rig_copy(wp_stream stream, void *to, const void *from, size_t bytes); /* within a device; no overlap */
+/* Copies from or to memory of rig_host_alloc, which stays as it is until the copy has run, in a graph until the last
+ * launch has. */
+void rig_upload(wp_stream stream, void *to, const void *from, size_t bytes);
+void rig_download(wp_stream stream, void *to, const void *from, size_t bytes);
 
 /* -- capture: what is sent to a stream becomes part of a graph -- */
 
@@ -63,6 +67,9 @@ bool rig_graph_launch(rig_graph *graph, wp_stream stream); /* submits; false whe
 void rig_graph_destroy(rig_graph *graph);                  /* launches go on */
 
 /* -- bytes on the host -- */
+
+void *rig_host_alloc(size_t bytes); /* memory that copies in stream order reach; may wait for the device */
+void rig_host_free(void *memory);
 
 /* Waits for `stream`, then copies device bytes to host memory. Counts as a synchronisation of `stream`. */
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes);

@@ -63,7 +63,6 @@ PASSED(stream_device, (void *self, wp_stream stream, int *out), self, stream, ou
 PASSED(event_record, (void *self, wp_event event, wp_stream stream), self, event, stream)
 PASSED(event_wait, (void *self, wp_stream stream, wp_event event), self, stream, event)
 PASSED(event_query, (void *self, wp_event event, bool *complete), self, event, complete)
-PASSED(event_synchronize, (void *self, wp_event event), self, event)
 PASSED(pool_set_threshold, (void *self, wp_pool pool, uint64_t bytes), self, pool, bytes)
 PASSED(pool_trim, (void *self, wp_pool pool, uint64_t keep_bytes), self, pool, keep_bytes)
 PASSED(pool_usage, (void *self, wp_pool pool, wp_pool_usage *out), self, pool, out)
@@ -72,6 +71,15 @@ PASSED(graph_trim, (void *self, int device), self, device)
 PASSED(graph_usage, (void *self, int device, wp_graph_usage *out), self, device, out)
 PASSED(capture_relax, (void *self, int *previous), self, previous)
 PASSED(capture_restore, (void *self, int previous), self, previous)
+
+static _Thread_local wp_event synchronized;
+wp_event watched_event(void) { return synchronized; }
+
+static wp_status watched_event_synchronize(void *self, wp_event event) {
+  synchronized = event;
+  wp_status status = hooks->before(WATCHED_event_synchronize);
+  return status != WP_OK ? refused(WATCHED_event_synchronize, status) : answered(inner->event_synchronize(self, event));
+}
 
 /* MADE(entry, its output's type, what counts it) */
 #define MADE(entry, type, counter)                                                                                     \

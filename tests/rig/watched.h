@@ -21,6 +21,9 @@ typedef struct watched_hooks {
   void (*memory)(void *address, size_t bytes);
 } watched_hooks;
 
+/* Of the hook's thread: what the entry synchronises; only during event_synchronize. */
+wp_event watched_event(void);
+
 /* The vtable in front of `inner`. There is one in a process; both arguments stay valid. */
 const wp_backend *watched_backend(const wp_backend *inner, const watched_hooks *hooks);
 
