@@ -70,7 +70,7 @@ static void keep(struct block *fresh, struct delegate *from, int index) {
   struct stream *stream = stream_of(index);
   char text[64];
   learn(fresh, from, stream->handle);
-  if (setup.lines != NULL) tell("block %s %zu", place_of(fresh->address, text), fresh->usable);
+  if (setup.lines != NULL) tell("block %s %zu, stream %d", place_of(fresh->address, text), fresh->usable, index);
   check_apart(fresh);
   if (stream->capture == NULL) stream_catch_up(index);
   range_check(fresh, index, stream->capture, stream->capture != NULL ? stream->capture->family : 0);
@@ -139,6 +139,8 @@ void op_use(void) {
   int index = stream_for(block, 1);
   if (index == NOWHERE || !block_can_follow(block, index)) return;
   block_follow(block, index);
+  char text[64];
+  if (setup.lines != NULL) tell("block %s, stream %d", place_of(block->address, text), index);
   if (pick(2, 2) == 0) {
     block_read(block, index);
   } else {

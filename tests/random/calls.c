@@ -182,7 +182,7 @@ bool call_end(wp_status status, unsigned natural) {
   }
   REQUIRE_THAT(is_listed(self->call, status), "%s answered %s, which its header does not list",
                listed_name(self->call), wp_status_name(status));
-  tell("%s %s", listed_name(self->call), wp_status_name(status));
+  tell("%s %s%s", listed_name(self->call), wp_status_name(status), self->has_failed ? ", the driver failed" : "");
   if (status <= WP_PENDING) return true;
   check_error(status);
   if (!self->has_failed && (natural & 1u << (unsigned)status) == 0) {

@@ -84,6 +84,7 @@ void op_begin_capture(void) {
   *fresh = (struct capture){.handle = handle, .runtime = from->runtime, .device = from->device, .thread = self->thread};
   fresh->mode = mode_picked(2);
   fresh->family = share != NULL ? share->family : new_family();
+  tell("stream %d of kind %d, family %u", index, stream->kind, fresh->family);
   rig_capture_begin(stream->handle, fresh->mode);
   take_part(fresh, index);
 }
@@ -228,6 +229,7 @@ void op_launch(void) {
   stream_submit(index);
   use_device_of(stream);
   REQUIRE_THAT(rig_graph_launch(graph->graph, stream->handle), "a launch was refused");
+  tell("graph %d, stream %d of kind %d", (int)(graph - self->graphs), index, stream->kind);
   readings_follow(graph, index);
   self->family_last[graph->family] = index;
   graph->has_launched = true;
@@ -246,23 +248,18 @@ static void destroy_graph(struct graph *graph, int last) {
   readings_hand_over(graph, stream);
 }
 
-/* Whether all of what it has launched is done. */
-static bool has_run(int last) {
-  stream_drain(last);
-  return !is_held(now_on(last));
-}
-
 static void release(struct graph *graph) {
   int last = graph->has_launched ? self->family_last[graph->family] : NOWHERE;
   wp_stream handles[2];
   size_t count = 0;
   if (last != NOWHERE && !stream_is_open(last)) return;
   if (pick(2, 2) == 0) destroy_graph(graph, last);
-  if (last != NOWHERE && !(pick(1, 3) == 0 && has_run(last))) {
+  if (last != NOWHERE && !(pick(1, 3) == 0 && stream_drain(last))) {
     use_device_of(stream_of(last));
     handles[count++] = stream_of(last)->handle;
     if (pick(3, 4) == 0) handles[count++] = stream_of(last)->handle;
   }
+  tell("graph %d, %zu streams, stream %d", (int)(graph - self->graphs), count, last);
   call_begin(LISTED_graph_memory_release, false);
   if (!call_end(wp_graph_memory_release(graph->memory, handles, count), 0)) return;
   destroy_graph(graph, last);

@@ -13,6 +13,8 @@ void block_check_is_live(const struct block *block) {
 }
 
 void block_forget(struct block *block) {
+  char text[64];
+  if (setup.lines != NULL) tell("freed %s, stream %d", place_of(block->address, text), block->last);
   self->frees[block->runtime][block->device]++;
   if (block->delegate != NOWHERE) self->delegates[block->delegate].live -= block->usable;
   self->freed[self->freed_count++ % (sizeof self->freed / sizeof *self->freed)] = block->address;
@@ -24,6 +26,7 @@ static void leave(struct block *block, const int *streams, unsigned count) {
   struct range *left = range_add(block, LEFT);
   for (unsigned i = 0; i < count; i++) range_of_use(left, now_on(streams[i]));
   for (unsigned i = 0; i < block->reader_count; i++) range_of_use(left, block->readers[i]);
+  if (block->graph != NULL) range_of_freed_output(block);
   block_forget(block);
 }
 
@@ -90,20 +93,13 @@ static void free_after_all(struct block *block) {
   }
 }
 
-static bool is_over(const struct block *block) {
-  if (is_held(now_on(block->last))) return false;
+/* All its uses are done: the program has waited for them. */
+static bool finish(const struct block *block) {
+  if (!stream_drain(block->last)) return false;
   for (unsigned i = 0; i < block->reader_count; i++) {
-    if (is_held(now_on(block->readers[i].stream))) return false;
+    if (!stream_drain(block->readers[i].stream)) return false;
   }
   return true;
-}
-
-/* All its uses are done, as far as the program can see to that. */
-static bool finish(const struct block *block) {
-  if (!is_over(block)) return false;
-  stream_drain(block->last);
-  for (unsigned i = 0; i < block->reader_count; i++) stream_drain(block->readers[i].stream);
-  return is_over(block);
 }
 
 static void free_finished(struct block *block) {
@@ -140,6 +136,7 @@ static void free_from_outside(struct block *block, const struct capture *capture
     block_check_is_live(block);
     return;
   }
+  if (block->graph != NULL) range_of_freed_output(block);
   block_forget(block);
   kept = range_add(&gone, CAPTURED);
   kept->capture = stream_of(index)->capture;

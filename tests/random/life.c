@@ -259,7 +259,7 @@ void op_look(void) {
 
 static void tell_counters(const wp_stats *stats) {
 #define TELL(name) tell(#name " %llu", (unsigned long long)stats->name);
-  if (setup.lines != NULL && self->at % 16 == 0) { WP_STATS_LIST(TELL) }
+  if (setup.exact && self->at % 16 == 0) { WP_STATS_LIST(TELL) }
 #undef TELL
 }
 

@@ -64,13 +64,13 @@ static void hang(int signal) {
 }
 
 /* Each program must come to its end in so many seconds. */
-static unsigned patience(void) { return setup.threads > 1 || setup.rate > 0 ? 120 : 60; }
+static unsigned patience = 20;
 
 static _Noreturn void be_child(uint64_t first, uint64_t count, double end, const bool *skipped) {
   (void)signal(SIGALRM, hang);
   for (uint64_t seed = first; seed - first < count; seed++) {
     atomic_store(&news->seed, seed);
-    (void)alarm(patience());
+    (void)alarm(patience);
     run_program(seed, skipped);
     atomic_fetch_add(&news->programs, 1);
     if (end != 0 && now() >= end) break;
@@ -128,6 +128,7 @@ static bool leave_out(uint64_t seed, unsigned length, double end) {
 
 static void shrink(uint64_t seed) {
   double end = now() + 60;
+  patience = 2;
   kept_count = setup.operations;
   for (unsigned length = setup.operations / 2; length > 0 && now() < end; length /= 2) {
     while (leave_out(seed, length, end) && length == 1 && now() < end) {}
@@ -140,14 +141,15 @@ static void shrink(uint64_t seed) {
     (void)fprintf(stderr, "  %u %s %u %u %u %u %u\n", i, operation_name(shown.kind), shown.with[0], shown.with[1],
                   shown.with[2], shown.with[3], shown.with[4]);
   }
-  (void)run_child(seed, 1, 0, skipped, false); /* what it says now */
+  setup.lines = stderr;
+  (void)run_child(seed, 1, 0, skipped, false); /* what it does, and what is wrong then */
 }
 
 static void report_failure(uint64_t first, uint64_t seed, int status) {
   if (status > 128) (void)fprintf(stderr, "random: seed %" PRIu64 ": signal %d\n", seed, status - 128);
   (void)fprintf(stderr, "random: seed %" PRIu64 " goes wrong; run it alone by the same options with --seed %" PRIu64 " --count 1\n",
                 seed, seed);
-  if (setup.lines != NULL) return;
+  if (setup.exact) return;
   if (setup.threads == 1 && run_child(seed, 1, 0, NULL, true) != 0) {
     shrink(seed);
   } else {

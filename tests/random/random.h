@@ -125,6 +125,7 @@ struct stream {
 /* 64 bytes that copies of a stream go to or come from. */
 struct cell {
   struct cell *next;
+  unsigned uses; /* readings and lists that have it */
   unsigned char *bytes;
 };
 
@@ -134,7 +135,6 @@ struct reading {
   struct cell *cell;
   uint64_t stamp;
   size_t bytes;
-  bool keeps_cell; /* it is a graph's */
 };
 
 struct block {
@@ -272,7 +272,7 @@ void stream_wait(int index, int other);
 bool is_after(int index, place use);
 bool is_held(place use); /* it cannot have finished */
 place now_on(int index);
-void stream_drain(int index);
+bool stream_drain(int index); /* false: it may be held, and was not waited for */
 bool stream_is_mine(int index);           /* this thread may name it */
 bool stream_is_open(int index);           /* and work can be sent to it now */
 bool stream_can_wait(int index, int for_other);
@@ -299,6 +299,7 @@ void readings_hand_over(struct graph *graph, struct stream *stream); /* it is go
 void range_check(const struct block *fresh, int stream, const struct capture *capture, unsigned family);
 struct range *range_add(const struct block *block, range_kind kind);
 void range_of_use(struct range *range, place use);
+void range_of_freed_output(const struct block *block);
 void ranges_forget_stream(int stream);
 void ranges_of_capture_end(const struct capture *capture, struct graph *graph); /* `graph` NULL: aborted */
 void ranges_of_graph_release(struct graph *graph, place last, bool has_last);

@@ -120,3 +120,13 @@ void ranges_of_graph_release(struct graph *graph, place last, bool has_last) {
     if (has_last) range_of_use(range, last);
   }
 }
+
+/* It is the graph's until the release, and of those that share its memory. */
+void range_of_freed_output(const struct block *block) {
+  for (unsigned i = 0; i < self->range_count; i++) {
+    struct range *range = &self->ranges[i];
+    if (range->graph == block->graph && range->from == (uintptr_t)block->address && range->kind == CAPTURED) {
+      range->kind = REUSABLE;
+    }
+  }
+}

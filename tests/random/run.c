@@ -81,12 +81,12 @@ static void end_actor(void) {
   self->now = (op){.kind = OP_COUNT};
   holds_open();
   capture_end_all(false);
-  for (int i = 0; i < STREAMS; i++) stream_drain(i);
+  for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
   graphs_end();
   for (int i = 0; i < BLOCKS; i++) {
     if (self->blocks[i].address != NULL && !block_free_now(&self->blocks[i])) violation("a free fails in the end");
   }
-  for (int i = 0; i < STREAMS; i++) stream_drain(i);
+  for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
   delegates_end();
   end_streams();
   work_end();

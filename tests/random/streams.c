@@ -140,8 +140,9 @@ static void catch_up(int index, bool is_sent) {
   for (int i = 0; i < STREAMS; i++) {
     const struct stream *other = stream_of(i);
     bool is_blocking = other->kind == BLOCKING || other->kind == OWN || (other->kind == DEAD && other->thread != 0);
-    if (i == index || other->device != late->device || (other->position == late->after[i] && !is_sent)) continue;
+    if (i == index || other->device != late->device) continue;
     if (late->kind == LEGACY ? is_blocking : other->kind == LEGACY) {
+      if (late->kind != LEGACY) catch_up(i, false);
       come_after(index, (place){i, is_sent ? other->sent : other->position}, is_sent);
     }
   }
@@ -244,6 +245,7 @@ void op_hold(void) {
   if (held->kind == OWN) return; /* CUDA's driver does not let a thread end whose own stream waits so (C23) */
 #endif
   stream_submit(index);
+  tell("stream %d of kind %d", index, held->kind);
   use_device_of(held);
   self->holds[hold] = rig_hold_stream(held->handle);
   held->held_from[hold] = held->maybe_from[hold] = held->position;
@@ -269,23 +271,24 @@ static bool can_drain(const struct stream *stream) {
 }
 
 /* Waits for it if it is not held. Reading back is done then. */
-void stream_drain(int index) {
+bool stream_drain(int index) {
   struct stream *stream = stream_of(index);
-  if (!can_drain(stream)) return;
+  if (!can_drain(stream)) return false;
   synchronize(stream);
   readings_check(stream);
+  return true;
 }
 
 void streams_settle(void) {
   if (setup.exact) {
-    for (int i = 0; i < STREAMS; i++) stream_drain(i);
+    for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
   }
   forget_dead_streams();
 }
 
 void op_drain(void) {
   int index = stream_pick(0, (int)pick(1, (unsigned)shared.devices), false);
-  if (index != NOWHERE) stream_drain(index);
+  if (index != NOWHERE) (void)stream_drain(index);
 }
 
 /* -- streams that come and go -- */

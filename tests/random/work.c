@@ -17,12 +17,13 @@ static struct cell *cell_take(void) {
     struct cell *cells = calloc(CELLS, sizeof *cells);
     if (cells == NULL) violation("out of host memory");
     for (int i = 0; i < CELLS; i++) {
-      cells[i] = (struct cell){self->vacant, bytes + (size_t)i * CELL_BYTES};
+      cells[i] = (struct cell){.next = self->vacant, .bytes = bytes + (size_t)i * CELL_BYTES};
       self->vacant = &cells[i];
     }
   }
   struct cell *taken = self->vacant;
   self->vacant = taken->next;
+  taken->uses = 1;
   return taken;
 }
 
@@ -31,10 +32,13 @@ static void cell_put(struct cell **list, struct cell *cell) {
   *list = cell;
 }
 
+static void cell_drop(struct cell *cell) {
+  if (--cell->uses == 0) cell_put(&self->vacant, cell);
+}
+
 /* With a cell that is there already. */
 void work_start(void) {
-  struct cell *first = cell_take();
-  cell_put(&self->vacant, first);
+  cell_drop(cell_take());
 }
 
 /* Cells are kept for the next program. */
@@ -93,7 +97,6 @@ void block_read(struct block *block, int index) {
   reading->cell = cell_take();
   reading->stamp = block->stamp;
   reading->bytes = span_of(block);
-  reading->keeps_cell = stream->capture != NULL;
   use_device_of(stream);
   if (stream->capture == NULL) stream_submit(index);
   rig_download(stream->handle, reading->cell->bytes, spot(block, self->now.with[3] % 3), reading->bytes);
@@ -119,13 +122,13 @@ void readings_check(struct stream *stream) {
     struct reading *reading = stream->readings;
     stream->readings = reading->next;
     check(reading);
-    if (!reading->keeps_cell) cell_put(&self->vacant, reading->cell);
+    cell_drop(reading->cell);
     reading_put(reading);
   }
   while (stream->used != NULL) {
     struct cell *used = stream->used;
     stream->used = used->next;
-    cell_put(&self->vacant, used);
+    cell_drop(used);
   }
 }
 
@@ -135,6 +138,7 @@ void readings_follow(struct graph *graph, int index) {
   for (const struct reading *reading = graph->readings; reading != NULL; reading = reading->next) {
     struct reading *again = reading_take();
     *again = *reading;
+    again->cell->uses++;
     again->next = stream->readings;
     stream->readings = again;
   }
@@ -145,13 +149,13 @@ void readings_drop(struct reading **readings, struct cell **cells) {
   while (*readings != NULL) {
     struct reading *reading = *readings;
     *readings = reading->next;
-    cell_put(&self->vacant, reading->cell);
+    cell_drop(reading->cell);
     reading_put(reading);
   }
   while (*cells != NULL) {
     struct cell *used = *cells;
     *cells = used->next;
-    cell_put(&self->vacant, used);
+    cell_drop(used);
   }
 }
 
@@ -160,7 +164,7 @@ void readings_hand_over(struct graph *graph, struct stream *stream) {
   while (graph->readings != NULL) {
     struct reading *reading = graph->readings;
     graph->readings = reading->next;
-    cell_put(&stream->used, reading->cell);
+    cell_drop(reading->cell); /* each launch has it, too */
     reading_put(reading);
   }
   while (graph->cells != NULL) {
