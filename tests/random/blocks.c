@@ -104,8 +104,7 @@ void op_allocate(void) {
   fresh->delegate = (int)(from - self->delegates);
   fresh->origin = fresh->last = index;
   keep(fresh, from, index);
-  /* Where the driver keeps the order, only what was really sent has one. */
-  if (pick(3, 8) == 0 || caching_of(from->runtime) == WP_CACHING_DRIVER) block_write(fresh, index);
+  if (work_is_sent(3)) block_write(fresh, index);
 }
 
 /* -- uses -- */
@@ -141,6 +140,7 @@ void op_use(void) {
   block_follow(block, index);
   char text[64];
   if (setup.lines != NULL) tell("block %s, stream %d", place_of(block->address, text), index);
+  if (!work_is_sent(3)) return;
   if (pick(2, 2) == 0) {
     block_read(block, index);
   } else {

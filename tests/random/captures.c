@@ -38,8 +38,9 @@ static bool is_family_used(unsigned family) {
 
 static unsigned new_family(void) {
   do {
-    self->families = (self->families + 1) % (sizeof self->family_last / sizeof *self->family_last);
+    self->families = 1 + self->families % (sizeof self->family_last / sizeof *self->family_last - 1);
   } while (is_family_used(self->families));
+  ranges_forget_family(self->families);
   self->family_last[self->families] = NOWHERE;
   return self->families;
 }
@@ -109,6 +110,7 @@ void op_join_capture(void) {
   use_device_of(stream);
   use_device_of(stream_of(joined->streams[0]));
   rig_wait(stream->handle, stream_of(joined->streams[0])->handle);
+  tell("stream %d of kind %d", index, stream->kind);
   take_part(joined, index);
 }
 

@@ -126,11 +126,12 @@ static const struct capture *capture_for(const struct block *block) {
 static void free_from_outside(struct block *block, const struct capture *capture) {
   int index = capture->streams[pick(1, capture->stream_count)];
   struct range *kept;
-  if (!finish(block)) return;
-  if (pick(2, 2) == 0 && stream_is_mine(index)) block_read(block, index);
+  if (!stream_is_mine(index) || !finish(block)) return;
+  if (pick(2, 2) == 0 && block->graph == NULL) block_read(block, index); /* its launches write an output anew */
   struct block gone = *block;
   use_device_of(stream_of(index));
   call_begin(LISTED_free, false);
+  tell("from outside the capture, stream %d of kind %d", index, stream_of(index)->kind);
   wp_status status = wp_free(shared.runtimes[block->runtime].handle, block->address, stream_of(index)->handle);
   if (!call_end(status, 0)) {
     block_check_is_live(block);
@@ -141,6 +142,7 @@ static void free_from_outside(struct block *block, const struct capture *capture
   kept = range_add(&gone, CAPTURED);
   kept->capture = stream_of(index)->capture;
   kept->family = capture->family;
+  kept->is_from_outside = true;
   for (unsigned i = 0; i < gone.reader_count; i++) range_of_use(kept, gone.readers[i]);
 }
 
@@ -154,6 +156,7 @@ static void free_in_capture(struct block *block) {
   block->last = index;
   use_device_of(stream_of(index));
   call_begin(LISTED_free, false);
+  tell("in the capture, stream %d of kind %d", index, stream_of(index)->kind);
   if (!call_end(wp_free(shared.runtimes[block->runtime].handle, block->address, handle), 0)) {
     block_check_is_live(block);
     return;

@@ -11,7 +11,7 @@
 static void log_line(void *user, const char *message) {
   const wp_runtime *const *runtime = user;
   wp_stats stats = WP_STATS_INIT;
-  (void)message;
+  if (self != NULL) tell("log: %s", message);
   if (*runtime == NULL) return;
   REQUIRE_THAT(wp_device_stats((wp_runtime *)(uintptr_t)*runtime, 0, &stats) == WP_OK, "the log cannot read counters");
 }
@@ -126,10 +126,12 @@ void op_open(void) {
   bool by_current = pick(4, 3) == 0;
   if (by_current) rig_device_set(device);
   call_begin(LISTED_delegate_open, false);
-  if (!call_end(wp_delegate_open(shared.runtimes[runtime].handle, by_current ? WP_DEVICE_CURRENT : device, &options,
-                                 &handle),
-                0)) {
+  wp_status status = wp_delegate_open(shared.runtimes[runtime].handle, by_current ? WP_DEVICE_CURRENT : device,
+                                      &options, &handle);
+  if (!call_end(status, self->has_no_pools ? S(ERROR_NOT_SUPPORTED) : 0)) {
     REQUIRE_THAT(handle == NULL, "wp_delegate_open failed and changed its output");
+    /* A device whose driver once said that it has no pools is believed to have none from then on (issue 3 of 15). */
+    self->has_no_pools = self->has_no_pools || status == WP_ERROR_NOT_SUPPORTED;
     return;
   }
   *fresh = (struct delegate){handle, runtime, device, options.limit_bytes, 0};

@@ -48,6 +48,7 @@ static _Noreturn void usage(int status) {
                 "  --threads N      so many at once, 1 to 16 (default: 1; a failure is then not the same each time)\n"
                 "  --caching lanes|driver, --streams checked|declared    (default: by the seed)\n"
                 "  --lines FILE     write the result of each call there; work ends at known places only\n"
+                "  --show           write the result of each call to stdout, as it comes\n"
                 "  --quiet          show no progress\n");
   exit(status);
 }
@@ -211,6 +212,7 @@ static void read_option(int option) {
   case 'a': setup.caching = one_of(optarg, "lanes", "driver"); break;
   case 'd': setup.contract = one_of(optarg, "checked", "declared"); break;
   case 'q': plan.quiet = true; break;
+  case 'w': setup.lines = stdout; break;
   case 'l':
     setup.exact = true;
     setup.lines = fopen(optarg, "w");
@@ -228,6 +230,7 @@ static const struct option options[] = {
     {"rate", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
     {"caching", required_argument, NULL, 'a'}, {"streams", required_argument, NULL, 'd'},
     {"lines", required_argument, NULL, 'l'},   {"quiet", no_argument, NULL, 'q'},
+    {"show", no_argument, NULL, 'w'},
     {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {

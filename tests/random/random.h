@@ -163,7 +163,8 @@ struct range {
   uintptr_t from, to;
   int device;
   range_kind kind;
-  unsigned family; /* of a graph: which share memory */
+  unsigned family; /* of graphs that share memory; 0: none */
+  bool is_from_outside; /* freed in a capture, and not of it */
   struct capture *capture;
   struct graph *graph;
   place uses[READERS + CAPTURE_STREAMS + 2];
@@ -239,11 +240,14 @@ struct actor {
   unsigned freed_count;
   struct cell *vacant;
   struct reading *spare;
+  watched_entry asked; /* of the driver last */
   /* -- of the call under way -- */
   listed_call call;
   bool is_calling, may_wait, has_failed; /* has_failed: some driver call was made to */
   bool was_injected;                     /* in this program, ever */
   bool record_failed;                    /* so memory may stay pending */
+  bool scope_failed;                     /* so objects of the driver's may be lost */
+  bool has_no_pools;                     /* the library was told so */
   bool is_ending;                        /* no driver call fails any more */
   int current; /* device */
 };
@@ -286,6 +290,7 @@ void own_streams_end(void);                  /* of the running thread */
 /* -- work.c -- */
 
 void work_start(void);
+bool work_is_sent(unsigned nth);
 void block_write(struct block *block, int stream);
 void block_read(struct block *block, int stream);
 void work_end(void); /* nothing is under way */
@@ -300,6 +305,7 @@ void range_check(const struct block *fresh, int stream, const struct capture *ca
 struct range *range_add(const struct block *block, range_kind kind);
 void range_of_use(struct range *range, place use);
 void range_of_freed_output(const struct block *block);
+void ranges_forget_family(unsigned family);
 void ranges_forget_stream(int stream);
 void ranges_of_capture_end(const struct capture *capture, struct graph *graph); /* `graph` NULL: aborted */
 void ranges_of_graph_release(struct graph *graph, place last, bool has_last);

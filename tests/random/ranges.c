@@ -53,6 +53,8 @@ void range_check(const struct block *fresh, int stream, const struct capture *ca
   for (unsigned i = 0; i < self->range_count; i++) {
     const struct range *range = &self->ranges[i];
     if (range->to <= from || to <= range->from) continue;
+    /* Who shares a graph's memory sees to it that the two never run at once, the last launch included. */
+    if (range->kind == LEFT && capture != NULL && range->family == family) continue;
     if (range->kind == LEFT) {
       const place *use = unfinished_for(range, stream, capture);
       REQUIRE_THAT(use == NULL,
@@ -116,7 +118,8 @@ void ranges_of_graph_release(struct graph *graph, place last, bool has_last) {
       continue;
     }
     range->kind = LEFT;
-    for (unsigned e = 0; e < graph->end_count; e++) range_of_use(range, graph->ends[e]);
+    /* Work from before the capture knows nothing of the capture's own memory. */
+    for (unsigned e = 0; e < graph->end_count && range->is_from_outside; e++) range_of_use(range, graph->ends[e]);
     if (has_last) range_of_use(range, last);
   }
 }
@@ -128,5 +131,12 @@ void range_of_freed_output(const struct block *block) {
     if (range->graph == block->graph && range->from == (uintptr_t)block->address && range->kind == CAPTURED) {
       range->kind = REUSABLE;
     }
+  }
+}
+
+/* The number stands for another family now. */
+void ranges_forget_family(unsigned family) {
+  for (unsigned i = 0; i < self->range_count; i++) {
+    if (self->ranges[i].family == family) self->ranges[i].family = 0;
   }
 }

@@ -132,12 +132,13 @@ static void run_actors(const bool *skipped) {
 
 static watched_objects left_before; /* by programs in which the driver's failures excused it */
 
-static void check_driver_s(bool is_excused) {
+static void check_driver_s(const struct actor *what) {
   watched_objects left = watched_left();
-  REQUIRE_THAT(left.streams == left_before.streams && left.events == left_before.events,
+  REQUIRE_THAT(what->scope_failed || (left.streams == left_before.streams && left.events == left_before.events),
                "in the end %ld streams and %ld events of the driver's are left", left.streams - left_before.streams,
                left.events - left_before.events);
-  REQUIRE_THAT(is_excused || (left.pools == left_before.pools && left.blocks == left_before.blocks),
+  REQUIRE_THAT(what->scope_failed || what->record_failed ||
+                   (left.pools == left_before.pools && left.blocks == left_before.blocks),
                "in the end %ld pools and %ld blocks are left", left.pools - left_before.pools,
                left.blocks - left_before.blocks);
   left_before = left;
@@ -197,19 +198,20 @@ static void settle_the_driver(void) {
 }
 
 void run_program(uint64_t seed, const bool *skipped) {
-  bool record_failed = false;
   self = NULL;
   start_world(seed);
   self = make_actor(setup.threads == 1 ? 0 : ACTORS - 1, skipped);
   runtimes_start();
   run_actors(skipped);
-  for (unsigned i = 0; i < setup.threads; i++) record_failed = record_failed || actors[i]->record_failed;
+  for (unsigned i = 0; i < setup.threads; i++) {
+    self->record_failed = self->record_failed || actors[i]->record_failed;
+    self->scope_failed = self->scope_failed || actors[i]->scope_failed;
+  }
   self->is_ending = true;
-  self->record_failed = record_failed;
   runtimes_end();
   settle_the_driver();
-  check_driver_s(record_failed);
+  check_driver_s(self);
 #ifdef WARMPOOL_TESTING
-  if (!record_failed) check_host_memory();
+  if (!self->record_failed && !self->scope_failed) check_host_memory();
 #endif
 }

@@ -353,9 +353,7 @@ static bool retire(int index) {
     call_begin(LISTED_stream_retire, false);
     if (call_end(wp_stream_retire(shared.runtimes[i].handle, stream->device, stream->handle), 0)) continue;
     /* Only a driver that failed is an excuse, and it does not go on. */
-    self->is_calling = true;
     wp_status again = wp_stream_retire(shared.runtimes[i].handle, stream->device, stream->handle);
-    self->is_calling = false;
     REQUIRE_THAT(again == WP_OK, "wp_stream_retire, once more: %s", wp_status_name(again));
   }
   return true;
