@@ -8,6 +8,7 @@ unsigned cases_count;
 
 static bool is_possible(const struct scenario *scenario, const struct setting *setting) {
   if ((scenario->flags & SCENARIO_LANES) != 0 && setting->caching != WP_CACHING_LANES) return false;
+  if ((scenario->flags & SCENARIO_HERE) != 0 && setting->is_away) return false;
   return (scenario->flags & SCENARIO_DRIVER) == 0 || setting->caching == WP_CACHING_DRIVER;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of expected findings: a row is
- *   [?]BACKENDS CASE TARGET MODE KIND ISSUE REASON
- * CASE, TARGET and MODE are patterns, BACKENDS is a list with commas. */
+ *   [?]BACKENDS CASES TARGETS MODES KIND ISSUE REASON
+ * of which the first four are patterns, or lists of them with commas. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,13 @@ unsigned expected_count;
 
 bool matches(const char *pattern, const char *text) { return fnmatch(pattern, text, 0) == 0; }
 
-static bool is_for(const char *list, const char *backend, const char *version) {
-  char copy[32];
+/* Whether one of the patterns of a list with commas is the text's. */
+static bool is_in(const char *list, const char *text) {
+  char copy[128];
   char *rest = NULL;
   (void)snprintf(copy, sizeof copy, "%s", list);
   for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
-    if (matches(word, backend) || matches(word, version)) return true;
+    if (matches(word, text)) return true;
   }
   return false;
 }
@@ -29,7 +30,7 @@ static bool read_row(const char *line, struct expected *row) {
   char issue[16];
   *row = (struct expected){.sometimes = *line == '?'};
   if (row->sometimes) line++;
-  if (sscanf(line, "%31s %63s %31s %15s %15s %15s %191[^\n]", row->backend, row->name, row->target, row->mode,
+  if (sscanf(line, "%31s %63s %63s %15s %15s %15s %191[^\n]", row->backend, row->name, row->target, row->mode,
              row->kind, issue, row->reason) != 7) {
     return false;
   }
@@ -50,7 +51,7 @@ bool expected_read(const char *path, const char *backend, const char *version) {
     if (line[0] == '#' || line[strspn(line, " \n")] == '\0') continue;
     is_good = read_row(line, &row);
     if (!is_good) (void)fprintf(stderr, "sweep: %s:%u is not a row\n", path, number);
-    if (!is_good || !is_for(row.backend, backend, version)) continue;
+    if (!is_good || (!is_in(row.backend, backend) && !is_in(row.backend, version))) continue;
     struct expected *rows = realloc(expected_rows, (expected_count + 1) * sizeof *rows);
     if (rows == NULL) abort();
     expected_rows = rows;
@@ -60,13 +61,15 @@ bool expected_read(const char *path, const char *backend, const char *version) {
   return is_good;
 }
 
+bool expected_is_of(const struct expected *row, const char *name) { return is_in(row->name, name); }
+
 struct expected *expected_find(const char *name, const struct injection *injection, const char *kind) {
   const char *target = injection == NULL ? "none" : injection_target(injection);
   const char *mode = injection == NULL ? "none" : injection_mode(injection);
   for (unsigned i = 0; i < expected_count; i++) {
     struct expected *row = &expected_rows[i];
-    if (strcmp(row->kind, kind) != 0 || !matches(row->name, name)) continue;
-    if (!matches(row->target, target) || !matches(row->mode, mode)) continue;
+    if (strcmp(row->kind, kind) != 0 || !expected_is_of(row, name)) continue;
+    if (!is_in(row->target, target) || !is_in(row->mode, mode)) continue;
     row->matched++;
     return row;
   }

@@ -16,7 +16,7 @@ static struct refusals refusals;
 
 /* -- names -- */
 
-static const char *const modes[] = {"once", "on", "mixed"};
+static const char *const modes[] = {"once", "on", "odd", "mixed"};
 
 const char *injection_mode(const struct injection *injection) { return modes[injection->mode]; }
 
@@ -64,59 +64,122 @@ bool injection_parse(const char *text, struct injection *out) {
 
 /* -- which there are -- */
 
-static unsigned statuses_of(unsigned target, wp_status out[WATCHED_STATUSES]) {
-  static const wp_status all[WATCHED_STATUSES] = {WP_ERROR_DRIVER, WP_ERROR_NO_DEVICE, WP_ERROR_OUT_OF_HOST_MEMORY,
-                                                  WP_ERROR_OUT_OF_MEMORY, WP_ERROR_NOT_SUPPORTED};
-  if (target < WATCHED_ENTRIES) return watched_statuses((watched_entry)target, out);
-  memcpy(out, all, sizeof all);
-  if (target == TARGET_ANY) return WATCHED_STATUSES;
-  out[0] = WP_ERROR_OUT_OF_HOST_MEMORY;
-  return 1;
-}
+enum { STATUSES = WATCHED_STATUSES + 1 };
 
-/* Once is left out for any entry: that is once for the entry whose turn it is. */
-static bool next_of(unsigned target, unsigned count, unsigned *i, struct injection *out) {
-  wp_status statuses[WATCHED_STATUSES];
-  unsigned choices = statuses_of(target, statuses);
-  unsigned each = target == TARGET_ANY ? choices + 1 : choices * 2;
-  if (*i >= count * each) {
-    *i -= count * each;
-    return false;
-  }
-  unsigned choice = *i % each;
-  *out = (struct injection){.target = target, .nth = *i / each + 1};
-  if (target == TARGET_ANY) {
-    out->mode = choice < choices ? FAILING_ON : FAILING_MIXED;
-    out->status = choice < choices ? statuses[choice] : WP_ERROR_DRIVER;
-  } else {
-    out->mode = choice < choices ? FAILING_ONCE : FAILING_ON;
-    out->status = statuses[choice % choices];
-  }
-  return true;
-}
-
-bool injection_at(const struct reached *of, unsigned i, struct injection *out) {
-  for (unsigned entry = 0; entry < WATCHED_ENTRIES; entry++) {
-    if (next_of(entry, of->of_entry[entry], &i, out)) return true;
-  }
-  return next_of(TARGET_ANY, of->in_all, &i, out) || next_of(TARGET_MEMORY, of->allocations, &i, out);
-}
-
-/* -- driver calls -- */
-
-static bool may_answer(watched_entry entry, wp_status status) {
-  wp_status statuses[WATCHED_STATUSES];
-  unsigned count = watched_statuses(entry, statuses);
+static bool has(const wp_status *statuses, unsigned count, wp_status status) {
   for (unsigned i = 0; i < count; i++) {
     if (statuses[i] == status) return true;
   }
   return false;
 }
 
+/* What the entry may answer: at any time, and while something is captured. */
+static unsigned statuses_of_entry(watched_entry entry, wp_status out[STATUSES]) {
+  unsigned count = watched_statuses(entry, out);
+  if (entry == WATCHED_memory_alloc || entry == WATCHED_memory_free) out[count++] = WP_ERROR_CAPTURING;
+  return count;
+}
+
+static bool may_answer(watched_entry entry, wp_status status) {
+  wp_status statuses[STATUSES];
+  unsigned count = statuses_of_entry(entry, statuses);
+  return has(statuses, count, status);
+}
+
+/* What else some drivers' errors come to, whichever function answers with them. */
+static unsigned odd_statuses_of_entry(watched_entry entry, wp_status out[STATUSES]) {
+  static const wp_status odd[] = {WP_ERROR_OUT_OF_MEMORY, WP_ERROR_NOT_SUPPORTED, WP_ERROR_CAPTURING};
+  unsigned count = 0;
+  for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++) {
+    if (!may_answer(entry, odd[i])) out[count++] = odd[i];
+  }
+  return count;
+}
+
+/* Of the statuses, those that one of the entries that are reached may answer. */
+static unsigned statuses_of_any(const struct reached *of, wp_status out[STATUSES]) {
+  static const wp_status all[] = {WP_ERROR_DRIVER,        WP_ERROR_NO_DEVICE,     WP_ERROR_OUT_OF_HOST_MEMORY,
+                                  WP_ERROR_OUT_OF_MEMORY, WP_ERROR_NOT_SUPPORTED, WP_ERROR_CAPTURING};
+  unsigned count = 0;
+  for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+    bool may = false;
+    for (unsigned entry = 0; entry < WATCHED_ENTRIES; entry++) {
+      may = may || (of->of_entry[entry] > 0 && may_answer((watched_entry)entry, all[i]));
+    }
+    if (may) out[count++] = all[i];
+  }
+  return count;
+}
+
+/* A target's injections for one call of it. */
+struct choices {
+  unsigned count;
+  struct {
+    enum failing_mode mode;
+    wp_status status;
+  } of[3 * STATUSES];
+};
+
+static void add_choices(struct choices *choices, enum failing_mode mode, const wp_status *statuses, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    choices->of[choices->count].mode = mode;
+    choices->of[choices->count++].status = statuses[i];
+  }
+}
+
+/* Once is left out for any entry: that is once for the entry whose turn it is. */
+static void choose(const struct reached *of, unsigned target, struct choices *out) {
+  wp_status statuses[STATUSES] = {WP_ERROR_OUT_OF_HOST_MEMORY}, first = WP_ERROR_DRIVER;
+  unsigned count = 1;
+  out->count = 0;
+  if (target == TARGET_ANY) {
+    count = statuses_of_any(of, statuses);
+    add_choices(out, FAILING_ON, statuses, count);
+    add_choices(out, FAILING_MIXED, &first, 1);
+    return;
+  }
+  if (target != TARGET_MEMORY) count = statuses_of_entry((watched_entry)target, statuses);
+  add_choices(out, FAILING_ONCE, statuses, count);
+  add_choices(out, FAILING_ON, statuses, count);
+  if (target == TARGET_MEMORY) return;
+  count = odd_statuses_of_entry((watched_entry)target, statuses);
+  add_choices(out, FAILING_ODD, statuses, count);
+}
+
+/* Of many calls the first ones are tried each, and then every sixteenth. */
+enum { EACH = 64, STEP = 16 };
+static unsigned tried_of(unsigned count) { return count <= EACH ? count : EACH + (count - EACH) / STEP; }
+static unsigned nth_of(unsigned i) { return i < EACH ? i + 1 : EACH + (i + 1 - EACH) * STEP; }
+
+static bool next_of(const struct reached *of, unsigned target, unsigned count, unsigned *i, struct injection *out) {
+  struct choices choices;
+  if (count == 0) return false;
+  choose(of, target, &choices);
+  unsigned all = tried_of(count) * choices.count;
+  if (*i >= all) {
+    *i -= all;
+    return false;
+  }
+  unsigned choice = *i % choices.count;
+  *out = (struct injection){.target = target, .nth = nth_of(*i / choices.count)};
+  out->mode = choices.of[choice].mode;
+  out->status = choices.of[choice].status;
+  return true;
+}
+
+bool injection_at(const struct reached *of, unsigned i, struct injection *out) {
+  for (unsigned entry = 0; entry < WATCHED_ENTRIES; entry++) {
+    if (next_of(of, entry, of->of_entry[entry], &i, out)) return true;
+  }
+  return next_of(of, TARGET_ANY, of->in_all, &i, out) || next_of(of, TARGET_MEMORY, of->allocations, &i, out);
+}
+
+/* -- driver calls -- */
+
 static void keep(watched_entry entry, wp_status status) {
   if (entry == WATCHED_device_set && rig_device_current() != device_before) refusals.loses_device = true;
   if (entry == WATCHED_capture_restore) refusals.loses_mode = true;
-  if (entry == WATCHED_memory_alloc && status == WP_ERROR_OUT_OF_MEMORY) refusals.of_allocation++;
+  if (entry == WATCHED_memory_free || entry == WATCHED_pool_trim) refusals.loses_memory = true;
   if (refusals.count < REFUSALS_KEPT) {
     refusals.kept[refusals.count].entry = entry;
     refusals.kept[refusals.count].status = status;
@@ -129,9 +192,10 @@ static wp_status before(watched_entry entry) {
   unsigned of_entry = ++reached.of_entry[entry], in_all = ++reached.in_all;
   if (!fails || (now.target != (unsigned)entry && now.target != TARGET_ANY)) return WP_OK;
   unsigned count = now.target == TARGET_ANY ? in_all : of_entry;
-  if (now.mode == FAILING_ONCE ? count != now.nth : count < now.nth) return WP_OK;
+  bool is_once = now.mode == FAILING_ONCE || now.mode == FAILING_ODD;
+  if (is_once ? count != now.nth : count < now.nth) return WP_OK;
   wp_status status = now.mode == FAILING_MIXED && refusals.count > 0 ? WP_ERROR_NO_DEVICE : now.status;
-  if (!may_answer(entry, status)) return WP_OK;
+  if (now.mode != FAILING_ODD && !may_answer(entry, status)) return WP_OK;
   keep(entry, status);
   return status;
 }

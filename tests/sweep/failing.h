@@ -14,6 +14,7 @@ enum { TARGET_ANY = WATCHED_ENTRIES, TARGET_MEMORY };
 enum failing_mode {
   FAILING_ONCE,
   FAILING_ON,   /* from there on, for the rest of the public call */
+  FAILING_ODD,  /* once, with a status that the entry does not name: a driver's own errors come to such */
   FAILING_MIXED /* from there on, and from the second on with WP_ERROR_NO_DEVICE */
 };
 
@@ -47,10 +48,10 @@ struct refusals {
     watched_entry entry;
     wp_status status;
   } kept[REFUSALS_KEPT];
-  unsigned allocations;   /* of host memory */
-  bool loses_device;      /* a device_set that would have restored the current device was among them */
-  bool loses_mode;        /* so was a capture_restore */
-  unsigned of_allocation; /* memory_alloc answered that the device is full: the driver's own, or refused */
+  unsigned allocations; /* of host memory */
+  bool loses_device;    /* a device_set that would have restored the current device was among them */
+  bool loses_mode;      /* so was a capture_restore */
+  bool loses_memory;    /* so was a call that gives memory back */
 };
 
 extern const watched_hooks failing_hooks; /* of the watched backend */

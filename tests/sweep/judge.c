@@ -14,10 +14,10 @@ static bool was_refused_with(wp_status status) {
   return refusals->allocations > 0 && status == WP_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-/* Whether the message is of a call that was refused with that status; where statuses differ from call to call, of the
- * first one. */
+/* Whether they are of a call that was refused with that status. */
 static bool is_of_refusal(const wp_error_info *info, wp_status status) {
   const struct refusals *refusals = failing_refusals();
+  if (info->code != 999 || strcmp(info->name, "refused") != 0) return false;
   for (unsigned i = 0; i < refusals->count && i < REFUSALS_KEPT; i++) {
     const char *name = watched_name(refusals->kept[i].entry);
     if (refusals->kept[i].status != status) continue;
@@ -26,7 +26,13 @@ static bool is_of_refusal(const wp_error_info *info, wp_status status) {
   return false;
 }
 
-static void judge_particulars(const struct scenario *scenario, wp_status status) {
+/* What the full device itself has answered in the end is as good. */
+static bool is_exhausted(const struct scenario *scenario, wp_status status, const wp_error_info *info) {
+  return status == WP_ERROR_OUT_OF_MEMORY && (scenario->flags & SCENARIO_FULL) != 0 &&
+         strncmp(info->name, "WP_", 3) != 0;
+}
+
+static void judge_particulars(const struct scenario *scenario, wp_status status, const struct baseline *usual) {
   wp_error_info info = WP_ERROR_INFO_INIT;
   const struct refusals *refusals = failing_refusals();
   wp_last_error(&info);
@@ -35,21 +41,22 @@ static void judge_particulars(const struct scenario *scenario, wp_status status)
   } else if (info.message[0] == '\0' || info.name[0] == '\0' || info.code == 0) {
     found("particulars", "%s: code %d, name \"%s\", message \"%s\"", wp_status_name(status), info.code, info.name,
           info.message);
-  } else if (refusals->count > 0 && was_refused_with(status) &&
-             (info.code != 999 || strcmp(info.name, "refused") != 0 || !is_of_refusal(&info, status))) {
+  } else if (was_refused_with(status) ? refusals->count > 0 && !is_of_refusal(&info, status)
+                                      : status == usual->status && strcmp(info.name, usual->error.name) != 0) {
+    if (is_exhausted(scenario, status, &info)) return;
     found("particulars", "%s, and of another failure: code %d, name \"%s\", message \"%s\"", wp_status_name(status),
           info.code, info.name, info.message);
   }
 }
 
-void judge_status(const struct scenario *scenario, wp_status status, wp_status usual) {
+void judge_status(const struct scenario *scenario, wp_status status, const struct baseline *usual) {
   bool is_full = status == WP_ERROR_OUT_OF_MEMORY && (scenario->flags & SCENARIO_FULL) != 0;
   if (!is_listed(scenario->call, status)) {
     found("status", "answers %s, which the header does not list", wp_status_name(status));
-  } else if (status > WP_PENDING && status != usual && !is_full && !was_refused_with(status)) {
+  } else if (status > WP_PENDING && status != usual->status && !is_full && !was_refused_with(status)) {
     found("status", "answers %s, with which nothing was refused", wp_status_name(status));
   }
-  if (status > WP_PENDING) judge_particulars(scenario, status);
+  if (status > WP_PENDING) judge_particulars(scenario, status, usual);
 }
 
 /* -- outputs -- */
@@ -163,13 +170,24 @@ void judge_counters(const struct scene *scene) {
   }
 }
 
+/* What the driver's pool has mapped; with WP_CACHING_DRIVER that is idle there, and warm. */
+static uint64_t ask_mapped(const struct scene *scene) {
+  wp_driver_stats driver = WP_DRIVER_STATS_INIT;
+  if (scene->delegate == NULL || scene->setting->caching != WP_CACHING_LANES) return 0;
+  return wp_query_driver(scene->runtime, scene->device, &driver) == WP_OK ? driver.pool_reserved : 0;
+}
+
 void judge_kept(const struct scene *scene, const struct before *before) {
   wp_stats now = WP_STATS_INIT;
-  if (!before->has || scene->runtime == NULL) return;
+  if (!before->has || scene->runtime == NULL || failing_refusals()->loses_memory) return;
+  uint64_t mapped = ask_mapped(scene);
   if (wp_device_stats(scene->runtime, scene->device, &now) != WP_OK) return;
   if (now.reserved_bytes > before->stats.reserved_bytes) {
     found("kept", "an error, and %llu bytes are reserved more than before",
           (unsigned long long)(now.reserved_bytes - before->stats.reserved_bytes));
+  } else if (mapped > before->mapped) {
+    found("kept", "an error, and %llu bytes are mapped more than before",
+          (unsigned long long)(mapped - before->mapped));
   }
   if (now.parked_bytes > before->stats.parked_bytes || now.capture_bytes > before->stats.capture_bytes) {
     found("kept", "an error, and more is parked, or held for graphs, than before");
@@ -188,6 +206,7 @@ static int ask_mode(void) {
 void judge_before(const struct scene *scene, struct before *out) {
   *out = (struct before){.stats = WP_STATS_INIT, .mode = ask_mode()};
   out->has = scene->runtime != NULL && wp_device_stats(scene->runtime, scene->device, &out->stats) == WP_OK;
+  if (out->has) out->mapped = ask_mapped(scene);
 }
 
 void judge_thread(const struct scene *scene, const struct before *before) {

@@ -9,12 +9,13 @@
 struct before {
   bool has; /* there was a runtime, and it may be asked */
   wp_stats stats;
-  int mode; /* the thread's capture mode */
+  uint64_t mapped; /* in lanes, while a delegate is open */
+  int mode;        /* the thread's capture mode */
 };
 void judge_before(const struct scene *scene, struct before *out);
 
 /* The status, and what wp_last_error says of it. `usual`: what the call answers when nothing fails. */
-void judge_status(const struct scenario *scenario, wp_status status, wp_status usual);
+void judge_status(const struct scenario *scenario, wp_status status, const struct baseline *usual);
 
 /* The outputs, and what became of blocks and objects; the model follows. */
 void judge_outputs(struct scene *scene, const struct scenario *scenario, wp_status status);

@@ -107,7 +107,7 @@ const struct scenario life_scenarios[] = {
     {"runtime_destroy/busy", LISTED_runtime_destroy, 0, close_busy, destroy},
     {"runtime_destroy/kept", LISTED_runtime_destroy, SCENARIO_KEEPS, use_and_close, destroy},
     {"delegate_open/first", LISTED_delegate_open, SCENARIO_BARE, make_runtime, open_delegate},
-    {"delegate_open/current", LISTED_delegate_open, SCENARIO_BARE, make_runtime, open_current},
+    {"delegate_open/current", LISTED_delegate_open, SCENARIO_BARE | SCENARIO_HERE, make_runtime, open_current},
     {"delegate_open/second", LISTED_delegate_open, 0, NULL, open_delegate},
     {"delegate_open/elsewhere", LISTED_delegate_open, 0, NULL, open_elsewhere},
     {"delegate_open/again", LISTED_delegate_open, 0, use_and_close, open_delegate},

@@ -162,7 +162,7 @@ static unsigned judge_rows(void) {
       (void)printf("row  %s %s %s %s: %u times\n", row->name, row->target, row->mode, row->kind, row->matched);
     if (row->matched > 0 || row->sometimes) continue;
     for (unsigned c = 0; c < cases_count; c++) {
-      if (!matches(row->name, cases[c].name)) continue;
+      if (!expected_is_of(row, cases[c].name)) continue;
       has_case = true;
       is_judged = is_judged && is_complete(c);
     }
@@ -175,15 +175,16 @@ static unsigned judge_rows(void) {
 }
 
 static int conclude(void) {
-  unsigned complete = 0, begun = 0, passes = judge_rows();
+  unsigned complete = 0, begun = 0, all = 0, passes = judge_rows();
   for (unsigned i = 0; i < cases_count; i++) {
     begun += shared->of_case[i].baseline.is_known;
     complete += is_complete(i);
+    all += shared->of_case[i].total;
   }
   if (options.is_on_terminal) (void)fprintf(stderr, "\r\033[K");
-  (void)printf("sweep: %lu injections (%lu more not reached), %u of %u cases begun, %u complete; findings: %lu "
+  (void)printf("sweep: %lu injections (%lu more not reached) of %u, %u of %u cases begun, %u complete; findings: %lu "
                "expected, %lu unexpected; %u unexpected passes; %.1f s\n",
-               shared->injections, shared->unreached, begun, cases_count, complete, findings_expected,
+               shared->injections, shared->unreached, all, begun, cases_count, complete, findings_expected,
                findings_unexpected, passes, (double)(wp__clock_ns() - started_ns) / 1e9);
   bool is_good = findings_unexpected == 0 && passes == 0 && shared->injections + shared->unreached > 0;
   return is_good ? 0 : 1;

@@ -40,6 +40,7 @@ struct scene {
   wp_graph_memory *share;  /* of another graph */
   wp_stream capturing;     /* the vendor captures it; NULL: none */
   bool has_foreign;        /* the driver made memory for a graph that was not declared */
+  bool is_without_pools;   /* a device has been found to have none, which is remembered */
   unsigned log_lines;
 
   /* The model. */

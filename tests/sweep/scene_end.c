@@ -50,7 +50,7 @@ static void vouch(struct scene *scene) {
 /* What a failed call claimed of a limit and did not give back shows here. */
 static void try_limit(struct scene *scene) {
   void *ptr = NULL;
-  if (!scene->setting->is_limited || scene->options.keep_bytes != 0) return;
+  if (scene->options.limit_bytes == 0 || scene->options.keep_bytes != 0) return;
   wp_status status = wp_alloc(scene->delegate, (size_t)scene->options.limit_bytes, scene->s, &ptr);
   if (status == WP_ERROR_LIMIT) found("counters", "nothing is live, and the limit is reached");
   if (status == WP_OK) must_end(wp_free(scene->runtime, ptr, scene->s), "the free of what the limit allows");
@@ -95,6 +95,11 @@ void scene_end(struct scene *scene) {
     return;
   }
   end_captures(scene);
+  if (scene->is_without_pools) {
+    must_end(wp_runtime_destroy(scene->runtime), "the destruction");
+    scene->runtime = NULL;
+    return;
+  }
   if (scene->delegate == NULL) {
     must_end(wp_delegate_open(scene->runtime, scene->device, NULL, &scene->delegate), "an open in the end");
   }

@@ -8,13 +8,15 @@
 /* -- scenarios: one public call each -- */
 
 enum {
-  SCENARIO_BARE = 1u,      /* no runtime is there */
-  SCENARIO_KEEPS = 2u,     /* keep_bytes is set */
-  SCENARIO_LANES = 4u,     /* only with WP_CACHING_LANES */
-  SCENARIO_DRIVER = 8u,    /* only with WP_CACHING_DRIVER */
-  SCENARIO_FULL = 16u,     /* the device is full, or too small: WP_ERROR_OUT_OF_MEMORY is right, too */
-  SCENARIO_CAPTURES = 32u, /* a stream is being captured meanwhile */
-  SCENARIO_LAST = 64u      /* nothing can be tried in this process after it */
+  SCENARIO_BARE = 1u,       /* no runtime is there */
+  SCENARIO_KEEPS = 2u,      /* keep_bytes is set */
+  SCENARIO_LANES = 4u,      /* only with WP_CACHING_LANES */
+  SCENARIO_DRIVER = 8u,     /* only with WP_CACHING_DRIVER */
+  SCENARIO_FULL = 16u,      /* the device is full, or too small: WP_ERROR_OUT_OF_MEMORY is right, too */
+  SCENARIO_CAPTURES = 32u,  /* a stream is being captured meanwhile */
+  SCENARIO_UNLIMITED = 64u, /* no limit is set in any setting */
+  SCENARIO_HERE = 128u,     /* only with its device current */
+  SCENARIO_LAST = 256u      /* nothing can be tried in this process after it */
 };
 
 struct scenario {
@@ -43,6 +45,7 @@ void cases_make(void);
 struct baseline {
   bool is_known;
   wp_status status; /* what the call answers when nothing fails */
+  wp_error_info error;
   struct reached reached;
 };
 /* Runs the case once, with the injection or none (then the baseline is filled). Findings go to found(). True: something
@@ -57,13 +60,13 @@ void found(const char *kind, const char *format, ...) __attribute__((format(prin
 /* The same, after which nothing can be tried in this process. */
 _Noreturn void found_at_last(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern bool process_is_spoilt; /* something is left that a later trial would count */
-extern bool process_warms_up; /* nothing that is found counts */
+extern bool process_warms_up;  /* nothing that is found counts */
 
 /* -- the table of what is expected -- */
 
 struct expected {
   bool sometimes; /* it need not come */
-  char backend[32], name[64], target[32], mode[16], kind[16], reason[192];
+  char backend[32], name[64], target[64], mode[16], kind[16], reason[192];
   unsigned matched;
 };
 extern struct expected *expected_rows;
@@ -72,6 +75,7 @@ extern unsigned expected_count;
 bool expected_read(const char *path, const char *backend, const char *version);
 /* The row of a finding, counted; or NULL. */
 struct expected *expected_find(const char *name, const struct injection *injection, const char *kind);
+bool expected_is_of(const struct expected *row, const char *name);
 bool matches(const char *pattern, const char *text);
 
 #endif

@@ -13,6 +13,7 @@ static void start(struct scene *scene, const struct case_ *of) {
   options.backend = watched_backend(wp_backend_builtin(), &failing_hooks);
   if ((of->scenario->flags & SCENARIO_KEEPS) != 0) options.keep_bytes = 64 * MIB;
   scene_start(scene, of->setting, &options);
+  if ((of->scenario->flags & SCENARIO_UNLIMITED) != 0) scene->options.limit_bytes = 0;
   if (opens_no_delegate(of->scenario)) return;
   scene_must(wp_runtime_create(&scene->options, &scene->runtime), "the runtime of the scenario");
   scene_must(wp_delegate_open(scene->runtime, scene->device, NULL, &scene->delegate), "the delegate of the scenario");
@@ -48,7 +49,12 @@ static bool can_repeat(listed_call call) {
 static void call_again(struct scene *scene, const struct scenario *scenario, wp_status status, wp_status usual) {
   if (scenario->call == LISTED_delegate_close || scenario->call == LISTED_runtime_destroy) return;
   if (status <= WP_PENDING && !can_repeat(scenario->call)) return;
+  const struct refusals *refusals = failing_refusals();
+  bool is_without_pools = status == WP_ERROR_NOT_SUPPORTED && refusals->count > 0 &&
+                          refusals->kept[0].entry == WATCHED_pool_create; /* which is remembered */
   wp_status again = call(scene, scenario, NULL);
+  if (again == WP_ERROR_NOT_SUPPORTED) scene->is_without_pools = scene->delegate == NULL;
+  if (is_without_pools && again == WP_ERROR_NOT_SUPPORTED) return;
   bool is_full = again == WP_ERROR_OUT_OF_MEMORY && (scenario->flags & SCENARIO_FULL) != 0;
   if (again > WP_PENDING && again != usual && !is_full) {
     wp_error_info why = WP_ERROR_INFO_INIT;
@@ -77,9 +83,20 @@ static bool is_same(const watched_objects *a, const watched_objects *b) {
   return a->streams == b->streams && a->events == b->events && a->pools == b->pools && a->blocks == b->blocks;
 }
 
-static void judge_left(const struct left *before) {
+/* A destruction leaves the driver memory that it refuses to take, and the pool with it; and has that logged. */
+static bool may_leave(const struct scene *scene, const struct scenario *scenario, const watched_objects *before,
+                      const watched_objects *now) {
+  return scenario->call == LISTED_runtime_destroy && scene->log_lines > 0 && before->streams == now->streams &&
+         before->events == now->events && now->blocks > before->blocks;
+}
+
+static void judge_left(const struct scene *scene, const struct scenario *scenario, const struct left *before) {
   if (process_warms_up) return;
   struct left now = ask_left();
+  if (may_leave(scene, scenario, &before->objects, &now.objects)) {
+    process_is_spoilt = true;
+    return;
+  }
   if (!is_same(&now.objects, &before->objects)) {
     found("objects", "the driver has left %ld streams, %ld events, %ld pools, %ld blocks",
           now.objects.streams - before->objects.streams, now.objects.events - before->objects.events,
@@ -105,9 +122,13 @@ bool trial_run(const struct case_ *of, const struct injection *injection, struct
   if (scenario->prepare != NULL) scenario->prepare(&scene);
   judge_before(&scene, &before);
   wp_status status = call(&scene, scenario, injection);
-  if (injection == NULL) *baseline = (struct baseline){true, status, *failing_reached()};
+  if (injection == NULL) {
+    *baseline = (struct baseline){.is_known = true, .status = status, .error = WP_ERROR_INFO_INIT};
+    baseline->reached = *failing_reached();
+    wp_last_error(&baseline->error);
+  }
   bool has_failed = failing_refusals()->count > 0 || failing_refusals()->allocations > 0;
-  judge_status(scenario, status, baseline->status);
+  judge_status(scenario, status, baseline);
   judge_thread(&scene, &before);
   judge_outputs(&scene, scenario, status);
   judge_counters(&scene);
@@ -117,7 +138,7 @@ bool trial_run(const struct case_ *of, const struct injection *injection, struct
   scene_end(&scene);
   scene_end_streams(&scene);
   if ((scenario->flags & SCENARIO_LAST) == 0) {
-    judge_left(&left);
+    judge_left(&scene, scenario, &left);
   } else {
     process_is_spoilt = true;
   }
