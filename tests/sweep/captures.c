@@ -52,10 +52,10 @@ static void captured_on_two(struct scene *scene) {
   begin_on(scene, NULL);
   scene_must(wp_capture_join(scene->capture, scene->t), "a join of the scenario");
   scene_capture(scene, scene->s);
-  rig_wait(scene->t, scene->s);
+  scene_wait(scene, scene->t, scene->s);
   void *freed = scene_alloc(scene, MIB, scene->t);
   scene_free(scene, freed, scene->t);
-  rig_wait(scene->s, scene->t);
+  scene_wait(scene, scene->s, scene->t);
   scene_end_capture(scene);
 }
 static void ended(struct scene *scene) {

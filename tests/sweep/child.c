@@ -158,6 +158,7 @@ void child_run(const struct plan *plan, int pipe) {
   warm_up();
   for (; shared->slice < SLICES; shared->slice++, shared->at = 0) {
     for (; shared->at < cases_count; shared->at++, shared->next = 0) {
+      if (cases[shared->at].is_left_out) continue;
       if (plan->only != NULL && !matches(plan->only, cases[shared->at].name)) continue;
       try_slice(plan, shared->at);
       if (!is_time_over(plan)) continue;

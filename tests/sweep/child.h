@@ -5,7 +5,7 @@
 
 #include "sweep.h"
 
-enum { CASES_MAX = 1024, SLICES = 16, CHILD_WENT_ON = 3 };
+enum { CASES_MAX = 1024, SLICES = 64, CHILD_WENT_ON = 3 };
 
 /* Shared with the parent, and with the next child, which goes on where this one stopped. */
 struct shared {

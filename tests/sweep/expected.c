@@ -16,7 +16,7 @@ bool matches(const char *pattern, const char *text) { return fnmatch(pattern, te
 
 /* Whether one of the patterns of a list with commas is the text's. */
 static bool is_in(const char *list, const char *text) {
-  char copy[128];
+  char copy[192];
   char *rest = NULL;
   (void)snprintf(copy, sizeof copy, "%s", list);
   for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
@@ -30,7 +30,7 @@ static bool read_row(const char *line, struct expected *row) {
   char issue[16];
   *row = (struct expected){.sometimes = *line == '?'};
   if (row->sometimes) line++;
-  if (sscanf(line, "%31s %63s %63s %15s %15s %15s %191[^\n]", row->backend, row->name, row->target, row->mode,
+  if (sscanf(line, "%31s %191s %63s %15s %15s %15s %191[^\n]", row->backend, row->name, row->target, row->mode,
              row->kind, issue, row->reason) != 7) {
     return false;
   }

@@ -27,11 +27,9 @@ static void with_finished_elsewhere(struct scene *scene) {
 static wp_status alloc_elsewhere(struct scene *scene) { return alloc_on(scene, 4 * MIB, scene->t); }
 static void with_parked(struct scene *scene) {
   void *ptr = scene_alloc(scene, 4 * MIB, scene->s);
-  scene_note(scene, ptr, scene->u);
-  scene_hold(scene, scene->u);
+  rig_busy(scene->u, 1);
   scene_note(scene, ptr, scene->u);
   scene_free(scene, ptr, scene->s);
-  scene_release_holds(scene);
   scene_synchronize(scene);
 }
 
@@ -43,9 +41,15 @@ enum { FULL_BLOCKS = 4 };
 static void fill(struct scene *scene, bool stays_busy) {
   size_t quarter = (size_t)(scene_device_bytes(scene) / FULL_BLOCKS) / (32 * MIB) * (32 * MIB);
   void *filling[FULL_BLOCKS];
-  for (int i = 0; i < FULL_BLOCKS; i++) filling[i] = scene_alloc(scene, quarter, scene->s);
-  for (int i = 0; i < FULL_BLOCKS; i++) {
-    if (i == FULL_BLOCKS - 1) rig_busy(scene->s, stays_busy ? 1 : 0);
+  int count = 0;
+  for (void *ptr; count < FULL_BLOCKS; filling[count++] = ptr) {
+    wp_status status = wp_alloc(scene->delegate, quarter, scene->s, &ptr);
+    if (status == WP_ERROR_OUT_OF_MEMORY) break; /* some drivers need more than they are asked for */
+    scene_must(status, "an allocation that fills the device");
+    scene_has(scene, ptr, scene->s);
+  }
+  for (int i = 0; i < count; i++) {
+    if (i == count - 1) rig_busy(scene->s, stays_busy ? 1 : 0);
     scene_free(scene, filling[i], scene->s);
   }
   if (!stays_busy) scene_synchronize(scene);

@@ -176,9 +176,11 @@ void scene_release_holds(struct scene *scene) {
   }
 }
 
+/* The rig's way, which takes milliseconds on some vendors until events are seen to be complete, once for all. */
 void scene_synchronize(struct scene *scene) {
-  rig_stream_synchronize(scene->s);
-  rig_stream_synchronize(scene->t);
+  const wp_backend *driver = wp_backend_builtin();
+  scene_must(driver->stream_synchronize(driver->self, scene->s), "the driver's stream_synchronize");
+  scene_must(driver->stream_synchronize(driver->self, scene->t), "the driver's stream_synchronize");
   rig_stream_synchronize(scene->u);
 }
 
@@ -190,6 +192,12 @@ uint64_t scene_device_bytes(const struct scene *scene) {
   rig_device_set(scene->current);
   scene_must(status, "the driver's device_memory");
   return free_bytes;
+}
+
+void scene_wait(struct scene *scene, wp_stream stream, wp_stream other) {
+  rig_device_set(scene->device);
+  rig_wait(stream, other);
+  rig_device_set(scene->current);
 }
 
 void scene_capture(struct scene *scene, wp_stream stream) {

@@ -85,6 +85,9 @@ void scene_synchronize(struct scene *scene);
 void scene_many(struct scene *scene);
 uint64_t scene_device_bytes(const struct scene *scene); /* free on the device */
 
+/* `stream` waits for `other`; one of them is captured, and may not be asked which device is its. */
+void scene_wait(struct scene *scene, wp_stream stream, wp_stream other);
+
 /* The vendor captures `stream`, which is declared or not. */
 void scene_capture(struct scene *scene, wp_stream stream);
 void scene_end_capture(struct scene *scene);

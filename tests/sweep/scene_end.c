@@ -53,7 +53,9 @@ static void try_limit(struct scene *scene) {
   if (scene->options.limit_bytes == 0 || scene->options.keep_bytes != 0) return;
   wp_status status = wp_alloc(scene->delegate, (size_t)scene->options.limit_bytes, scene->s, &ptr);
   if (status == WP_ERROR_LIMIT) found("counters", "nothing is live, and the limit is reached");
-  if (status == WP_OK) must_end(wp_free(scene->runtime, ptr, scene->s), "the free of what the limit allows");
+  if (status != WP_OK) return;
+  must_end(wp_free(scene->runtime, ptr, scene->s), "the free of what the limit allows");
+  rig_stream_synchronize(scene->s);
 }
 
 /* -- afterwards -- */
@@ -105,9 +107,8 @@ void scene_end(struct scene *scene) {
   }
   end_blocks(scene);
   vouch(scene);
-  scene_synchronize(scene);
+  if (scene->log_lines > 0) scene_synchronize(scene);
   try_limit(scene);
-  scene_synchronize(scene);
   close_delegate(&scene->second);
   close_delegate(&scene->delegate);
   see_memory_go(scene);

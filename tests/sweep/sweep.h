@@ -35,6 +35,7 @@ struct case_ {
   const struct scenario *scenario;
   const struct setting *setting;
   char name[64]; /* "free/noted:lanes-checked" */
+  bool is_left_out;
 };
 extern struct case_ cases[];
 extern unsigned cases_count;
@@ -66,7 +67,7 @@ extern bool process_warms_up;  /* nothing that is found counts */
 
 struct expected {
   bool sometimes; /* it need not come */
-  char backend[32], name[64], target[64], mode[16], kind[16], reason[192];
+  char backend[32], name[192], target[64], mode[16], kind[16], reason[192];
   unsigned matched;
 };
 extern struct expected *expected_rows;
