@@ -166,7 +166,9 @@ void scene_note(struct scene *scene, void *ptr, wp_stream stream) {
 void scene_hold(struct scene *scene, wp_stream stream) {
   unsigned i = 0;
   while (scene->holds[i] != NULL) i++;
+  rig_device_set(scene->device); /* some drivers cannot tell which device a stream is of */
   scene->holds[i] = rig_hold_stream(stream);
+  rig_device_set(scene->current);
 }
 
 void scene_release_holds(struct scene *scene) {
