@@ -18,7 +18,7 @@ static void with_freed(struct scene *scene) {
 }
 static wp_status alloc_hit(struct scene *scene) { return alloc_on(scene, MIB, scene->s); }
 static wp_status alloc_from_heap(struct scene *scene) { return alloc_on(scene, MIB / 4, scene->s); }
-static wp_status alloc_miss(struct scene *scene) { return alloc_on(scene, 40 * MIB, scene->s); }
+static wp_status alloc_miss(struct scene *scene) { return alloc_on(scene, 30 * MIB, scene->s); }
 static void with_finished_elsewhere(struct scene *scene) {
   void *ptr = scene_alloc(scene, 4 * MIB, scene->s);
   scene_free(scene, ptr, scene->s);

@@ -22,7 +22,7 @@ const struct setting settings[] = {
 const unsigned settings_count = sizeof settings / sizeof *settings;
 
 enum { DEVICES = 2, STREAMS = 3 };
-#define LIMIT (128 * MIB)
+#define LIMIT (64 * MIB)
 
 char scene_untouched;
 static wp_stream streams[DEVICES][STREAMS], many[DEVICES][MANY];

@@ -44,6 +44,7 @@ static void vouch(struct scene *scene) {
     void *ptr = NULL;
     must_end(wp_alloc(scene->delegate, 1, used[i], &ptr), "an allocation in the end");
     must_end(wp_free(scene->runtime, ptr, used[i]), "its free");
+    scene_synchronize(scene); /* on a full device the next stream's has to come from there */
   }
 }
 
@@ -107,7 +108,6 @@ void scene_end(struct scene *scene) {
   }
   end_blocks(scene);
   vouch(scene);
-  if (scene->log_lines > 0) scene_synchronize(scene);
   try_limit(scene);
   close_delegate(&scene->second);
   close_delegate(&scene->delegate);
