@@ -36,7 +36,7 @@ test_version() {
     -DCMAKE_EXE_LINKER_FLAGS="-Wl,--disable-new-dtags -Wl,-rpath,$softhsa/runtime$3"
   # Everything once; for later versions no unit tests, below which there is no runtime.
   targets=all
-  [ "$2" = /usr ] || targets="warmpool examples/all tools/all backend facts conformance mutants stress"
+  [ "$2" = /usr ] || targets="warmpool examples/all tools/all backend facts conformance mutants stress sweep"
   # shellcheck disable=SC2086 # a list of words
   quiet "build-$1" cmake --build "$build" -j 2 --target $targets
   set -- "$1" "$logs/$name-backend.log" "$logs/$name-facts.log" "$logs/$name-conformance.log"
@@ -48,6 +48,7 @@ test_version() {
   test_mutants "hip-$1-mutants" "build/hip-$1" "hip-${1%.*}" 1 SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1
   run_bench "$1"
   run_stress "$1"
+  run_sweep "$1"
   # Declared captures have lanes in the driver's caching, too, for which a runtime's pools must keep freed memory (H9).
   case $1 in 5.[0-6].*) ;; *) check "captures in the driver's caching on $1" driver_captures "$1" "$build" ;; esac
 }
@@ -85,6 +86,19 @@ run_bench() {
 # run_stress VERSION: its short form, which takes seven seconds whatever it is given.
 run_stress() {
   check "stress on $1" env SOFTHSA_GPUS=2 timeout 120 "build/hip-$1/tests/stress" 1 --threads 4
+}
+
+# run_sweep VERSION: a part of it, another one for each version.
+run_sweep() {
+  sweep=$logs/hip-$1-sweep.log
+  check "faults on $1" sweep_faults "$1" "$sweep"
+  sed -n 's/^sweep: /  /p' "$sweep"
+}
+sweep_faults() {
+  SOFTHSA_GPUS=2 GPU_MAX_HW_QUEUES=32 GPU_STREAMOPS_CP_WAIT=1 timeout 120 "build/hip-$1/tests/sweep" \
+    --version "hip-${1%.*}" --seed "${1%%.*}" --seconds 20 >"$2" 2>&1 && return
+  cat "$2"
+  return 1
 }
 
 # again NAME LOG...: runs what went against the list once more, each test alone: AMD's runtimes have races of their own,

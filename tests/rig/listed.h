@@ -17,6 +17,7 @@
 #define LISTED_FREE (LISTED_STREAM | LISTED_E(INVALID_POINTER))
 #define LISTED_CALLS(X)                                                                                                \
   X(runtime_create, LISTED_S(OK) | LISTED_E(INVALID_ARGUMENT) | LISTED_E(OUT_OF_HOST_MEMORY))                          \
+  X(runtime_default, LISTED_ANY | LISTED_E(OUT_OF_HOST_MEMORY))                                                        \
   X(runtime_destroy, LISTED_EVENTS | LISTED_S(PENDING) | LISTED_E(BUSY))                                               \
   X(delegate_open, LISTED_EVENTS | LISTED_E(NOT_SUPPORTED))                                                            \
   X(delegate_close, LISTED_EVENTS | LISTED_S(PENDING))                                                                 \
