@@ -43,6 +43,7 @@ option(WARMPOOL_WERROR "Warnings are errors" OFF)
 option(WARMPOOL_COVERAGE "Count which lines run (gcov)" OFF)
 set(WARMPOOL_SANITIZE "" CACHE STRING "What -fsanitize= gets: \"address,undefined\", \"thread\", or nothing")
 set(WARMPOOL_STRESS_SECONDS 2 CACHE STRING "How long the stress tests run under CTest")
+set(WARMPOOL_RANDOM_SECONDS 20 CACHE STRING "How long random programs run under CTest, in all")
 set(WARMPOOL_SWEEP_SECONDS 20 CACHE STRING "How long the fault sweep runs under CTest at most; 0: to its end")
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)

@@ -214,10 +214,8 @@ static void free_freed(wp_runtime *runtime, wp_stream handle) {
 
 static void free_elsewhere(const struct block *block) {
   int other = (block->device + 1) % shared.devices;
-  uint32_t capabilities = 0;
-  (void)shared.driver->device_capabilities(shared.driver->self, block->device, &capabilities);
   int index = stream_successor(other, NOWHERE);
-  if (other == block->device || (capabilities & WP_CAP_STREAM_DEVICE) == 0 || index == NOWHERE) return;
+  if (other == block->device || (shared.capabilities & WP_CAP_STREAM_DEVICE) == 0 || index == NOWHERE) return;
   if (stream_of(index)->kind != CREATED) return;
   call_begin(LISTED_free, false);
   refuse(LISTED_free, wp_free(shared.runtimes[block->runtime].handle, block->address, stream_of(index)->handle),

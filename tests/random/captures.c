@@ -86,6 +86,7 @@ void op_begin_capture(void) {
   fresh->mode = mode_picked(2);
   fresh->family = share != NULL ? share->family : new_family();
   tell("stream %d of kind %d, family %u", index, stream->kind, fresh->family);
+  rig_device_set(stream->device);
   rig_capture_begin(stream->handle, fresh->mode);
   take_part(fresh, index);
 }
@@ -107,8 +108,7 @@ void op_join_capture(void) {
   use_device_of(stream);
   call_begin(LISTED_capture_join, false);
   if (!call_end(wp_capture_join(joined->handle, stream->handle), 0)) return;
-  use_device_of(stream);
-  use_device_of(stream_of(joined->streams[0]));
+  rig_device_set(joined->device);
   rig_wait(stream->handle, stream_of(joined->streams[0])->handle);
   tell("stream %d of kind %d", index, stream->kind);
   take_part(joined, index);
@@ -118,12 +118,10 @@ void op_join_capture(void) {
 
 static rig_graph *end_for_vendor(const struct capture *capture) {
   const struct stream *first = stream_of(capture->streams[0]);
-  use_device_of(first);
+  rig_device_set(capture->device);
   for (unsigned i = 1; i < capture->stream_count; i++) {
-    use_device_of(stream_of(capture->streams[i]));
     rig_wait(first->handle, stream_of(capture->streams[i])->handle);
   }
-  use_device_of(first);
   rig_graph *graph = rig_capture_end(first->handle);
   REQUIRE_THAT(graph != NULL, "a capture was invalidated");
   return graph;
@@ -183,9 +181,7 @@ void op_end_capture(void) {
   if (over == NULL) return;
   if (pick(1, 6) == 0) { /* too early */
     wp_graph_memory *memory = NULL;
-    uint32_t capabilities = 0;
-    (void)shared.driver->device_capabilities(shared.driver->self, over->device, &capabilities);
-    bool can_abort = pick(2, 2) == 0 && (capabilities & WP_CAP_CAPTURES_END) != 0;
+    bool can_abort = pick(2, 2) == 0 && (shared.capabilities & WP_CAP_CAPTURES_END) != 0;
     listed_call call = can_abort ? LISTED_capture_abort : LISTED_capture_end;
     call_begin(call, false);
     wp_status status = can_abort ? wp_capture_abort(over->handle) : wp_capture_end(over->handle, &memory);

@@ -211,6 +211,7 @@ typedef struct world {
   uint64_t seed;
   const wp_backend *driver; /* watched */
   int devices;
+  uint32_t capabilities; /* of device 0 */
   struct runtime runtimes[RUNTIMES];
   unsigned runtime_count;
   uint64_t memory; /* of a device */
@@ -244,8 +245,10 @@ struct actor {
   /* -- of the call under way -- */
   listed_call call;
   bool is_calling, may_wait, has_failed; /* has_failed: some driver call was made to */
+  uint32_t failed_entries;               /* which it was */
   bool was_injected;                     /* in this program, ever */
   bool record_failed;                    /* so memory may stay pending */
+  bool order_lost;                       /* so memory may be handed out too early */
   bool scope_failed;                     /* so objects of the driver's may be lost */
   bool has_no_pools;                     /* the library was told so */
   bool is_ending;                        /* no driver call fails any more */

@@ -50,6 +50,7 @@ static bool is_for_capture(const struct range *range, int stream, const struct c
 
 void range_check(const struct block *fresh, int stream, const struct capture *capture, unsigned family) {
   uintptr_t from = (uintptr_t)fresh->address, to = from + fresh->usable;
+  if (self->order_lost) return;
   for (unsigned i = 0; i < self->range_count; i++) {
     const struct range *range = &self->ranges[i];
     if (range->to <= from || to <= range->from) continue;

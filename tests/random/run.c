@@ -17,6 +17,7 @@ static struct actor *actors[ACTORS];
 
 static void run_operation(unsigned index) {
   self->at = index;
+  rig_device_set((int)(mix(index) % (unsigned)shared.devices)); /* which one is current must not matter */
   operation_at(shared.seed, self->index, index, &self->now);
   switch (self->now.kind) {
 #define RUN(name, weight)                                                                                              \
@@ -173,8 +174,12 @@ static void check_host_memory(void) {
 
 static void start_world(uint64_t seed) {
   static const wp_backend *watched;
-  if (watched == NULL) watched = watched_backend(wp_backend_builtin(), &hooks);
-  shared = (world){.seed = seed, .driver = watched};
+  static uint32_t capabilities; /* to find out makes objects, which costs time */
+  if (watched == NULL) {
+    watched = watched_backend(wp_backend_builtin(), &hooks);
+    if (watched->device_capabilities(watched->self, 0, &capabilities) != WP_OK) violation("there is no device");
+  }
+  shared = (world){.seed = seed, .driver = watched, .capabilities = capabilities};
   int devices = rig_device_count();
   shared.devices = devices > DEVICES ? DEVICES : devices;
   uint64_t free_bytes;

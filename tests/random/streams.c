@@ -36,7 +36,6 @@ void streams_start(void) {
 void use_device_of(const struct stream *stream) {
   if ((uintptr_t)stream->handle > 2) return;
   rig_device_set(stream->device);
-  self->current = stream->device;
 }
 
 /* -- picking -- */
@@ -158,8 +157,7 @@ void stream_submit(int index) {
 void stream_wait(int index, int other) {
   if (index == other) return;
   bool is_captured = stream_of(index)->capture != NULL;
-  use_device_of(stream_of(other));
-  use_device_of(stream_of(index)); /* both are of one device */
+  rig_device_set(stream_of(index)->device); /* both are of one */
   rig_wait(stream_of(index)->handle, stream_of(other)->handle);
   if (is_captured) return; /* that is an edge of the graph */
   stream_catch_up(other);
