@@ -18,6 +18,7 @@ static struct {
   bool steal_unfinished, nothing_gives_way, own_streams_shared, retire_forgets, merge_loses, split_overlaps;
   bool parking_dropped, threshold_set_once, lanes_off;
   bool seal_ignored, outside_freed_at_once, other_stream_forgotten, abort_keeps, launches_forgotten;
+  bool note_dropped, event_kept;
 } broken;
 
 /* The names are the linker's. */
@@ -47,6 +48,10 @@ wp_status __real_wp__uses_add(wp__device *device, wp__block *block, const wp_str
 wp_status __wrap_wp__uses_add(wp__device *device, wp__block *block, const wp_stream *streams, size_t count);
 wp_status __real_wp_capture_abort(wp_capture *capture);
 wp_status __wrap_wp_capture_abort(wp_capture *capture);
+wp_status __real_wp_note_use(wp_runtime *runtime, void *ptr, wp_stream stream);
+wp_status __wrap_wp_note_use(wp_runtime *runtime, void *ptr, wp_stream stream);
+void __real_wp__event_put(wp__device *device, wp_event event);
+void __wrap_wp__event_put(wp__device *device, wp_event event);
 
 /* -- what is taken from another lane need not have finished, or is a graph's -- */
 
@@ -175,6 +180,22 @@ wp_status __wrap_wp_capture_abort(wp_capture *capture) {
   return broken.abort_keeps && capture != NULL ? wp_capture_end(capture, &kept) : __real_wp_capture_abort(capture);
 }
 
+/* -- a note of a live block is as good as none -- */
+
+wp_status __wrap_wp_note_use(wp_runtime *runtime, void *ptr, wp_stream stream) {
+  wp_pointer_info_t info = WP_POINTER_INFO_INIT;
+  if (broken.note_dropped && wp_pointer_info(runtime, ptr, &info) == WP_OK && info.base == ptr) return WP_OK;
+  return __real_wp_note_use(runtime, ptr, stream);
+}
+
+/* -- an event is forgotten now and then, where it should be kept for the next use or destroyed -- */
+
+void __wrap_wp__event_put(wp__device *device, wp_event event) {
+  static atomic_uint puts;
+  if (broken.event_kept && atomic_fetch_add(&puts, 1) % 32 == 31) return;
+  __real_wp__event_put(device, event);
+}
+
 /* -- who asks for lanes gets the driver's pool -- */
 
 wp_status __wrap_wp_runtime_create(const wp_runtime_options *options, wp_runtime **out) {
@@ -206,3 +227,5 @@ BREAK(outside_freed_at_once)
 BREAK(other_stream_forgotten)
 BREAK(abort_keeps)
 BREAK(launches_forgotten)
+BREAK(note_dropped)
+BREAK(event_kept)

@@ -3,7 +3,8 @@
  * The conformance suite on a driver that breaks one promise: the environment's WARMPOOL_MUTANT names which. This file
  * is linked in front of wp_backend_builtin (the linker's --wrap), so that library and tests alike get a copy of the
  * built-in vtable in which some entries are replaced; the rig goes on using the real driver. The mutants of lanes.c are
- * made in the same way of functions of the library's own. mutants.txt says which tests notice which mutant.
+ * made in the same way of functions of the library's own. mutants.txt says which tests notice which mutant, random.txt
+ * which of them random programs find.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -202,6 +203,8 @@ static const struct {
     {"other-stream-forgotten", mutant_other_stream_forgotten},
     {"abort-keeps", mutant_abort_keeps},
     {"launches-forgotten", mutant_launches_forgotten},
+    {"note-dropped", mutant_note_dropped},
+    {"event-kept", mutant_event_kept},
 };
 
 static wp_backend mutant;

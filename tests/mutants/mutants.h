@@ -31,5 +31,7 @@ void mutant_outside_freed_at_once(wp_backend *backend);
 void mutant_other_stream_forgotten(wp_backend *backend);
 void mutant_abort_keeps(wp_backend *backend);
 void mutant_launches_forgotten(wp_backend *backend);
+void mutant_note_dropped(wp_backend *backend);
+void mutant_event_kept(wp_backend *backend);
 
 #endif

@@ -101,6 +101,7 @@ static void destroy(int index) {
   }
   REQUIRE_THAT(gone, "a runtime was destroyed that is in use: %s", wp_status_name(status));
   (void)call_end(status, 0);
+  if (self->has_failed) self->record_failed = true; /* what could not be freed then is the driver's for good */
   old->handle = NULL;
   memset(self->allocs[index], 0, sizeof self->allocs[index]);
   memset(self->frees[index], 0, sizeof self->frees[index]);

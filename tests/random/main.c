@@ -151,7 +151,9 @@ static void report_failure(uint64_t first, uint64_t seed, int status) {
   (void)fprintf(stderr, "random: seed %" PRIu64 " goes wrong; run it alone by the same options with --seed %" PRIu64 " --count 1\n",
                 seed, seed);
   if (setup.exact) return;
-  if (setup.threads == 1 && run_child(seed, 1, 0, NULL, true) != 0) {
+  bool again = false;
+  for (int i = 0; i < 3 && setup.threads == 1 && !again; i++) again = run_child(seed, 1, 0, NULL, true) != 0;
+  if (again) {
     shrink(seed);
   } else {
     (void)fprintf(stderr, "random: alone it goes well this time; it was run after the seeds from %" PRIu64 " on\n", first);

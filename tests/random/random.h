@@ -70,7 +70,7 @@ typedef struct settings {
   unsigned rate;       /* one driver call in so many fails; 0: none */
   unsigned threads;    /* actors at once */
   int caching, contract; /* -1: by the seed */
-  bool exact;  /* work ends at known places only, so that two runs of a seed are the same */
+  bool exact;            /* every program is, see `is_exact` */
   FILE *lines; /* where each call's result goes; NULL: nowhere */
 } settings;
 extern settings setup;
@@ -210,6 +210,7 @@ struct runtime {
 typedef struct world {
   uint64_t seed;
   const wp_backend *driver; /* watched */
+  bool is_exact;            /* work ends at known places only, so that a seed is the same run each time */
   int devices;
   uint32_t capabilities; /* of device 0 */
   struct runtime runtimes[RUNTIMES];

@@ -180,6 +180,8 @@ static void start_world(uint64_t seed) {
     if (watched->device_capabilities(watched->self, 0, &capabilities) != WP_OK) violation("there is no device");
   }
   shared = (world){.seed = seed, .driver = watched, .capabilities = capabilities};
+  /* The fourth part leaves it to the streams' own threads when work ends. */
+  shared.is_exact = setup.threads == 1 && (setup.exact || seed % 4 != 3);
   int devices = rig_device_count();
   shared.devices = devices > DEVICES ? DEVICES : devices;
   uint64_t free_bytes;

@@ -278,7 +278,7 @@ bool stream_drain(int index) {
 }
 
 void streams_settle(void) {
-  if (setup.exact) {
+  if (shared.is_exact) {
     for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
   }
   forget_dead_streams();
