@@ -5,16 +5,17 @@
 #   need_devices                 a second device;
 #   device_total, device_memory  it asks for all of the device, and others would find none;
 #   device_free                  it compares the device's free memory, which others change;
-#   fork                         twenty contexts, one after the other, within the time that a test has.
+#   fork()                       twenty contexts, one after the other, within the time that a test has.
 # Called with tests/facts/*.c and tests/conformance/*.c but for conformance.c, which defines these.
 
 function end_of_function(   i, n, word) {
   n = split(body, word, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; i++) {
     if (word[i] == "need_devices") two[name] = 1
-    if (word[i] ~ /^(device_total|device_memory|device_free|fork)$/) alone[name] = 1
+    if (word[i] ~ /^device_(total|memory|free)$/) alone[name] = 1
     named[name] = named[name] " " word[i]
   }
+  if (body ~ /[^A-Za-z0-9_]fork\(\)/) alone[name] = 1
   body = name = ""
 }
 

@@ -29,9 +29,11 @@ function_of() { say "$1" | tr - _; }
 # note UNIT PASSED FAILED SKIPPED SECONDS: one write, which others do not break up.
 note() { printf '%s\n' "$preset $commit $part $*" >>"$record"; }
 
-# believe FILE: takes over what a record has of this commit, and the durations of any.
+# durations_of RECORD: of any commit, with which the longest units are found.
+durations_of() { awk 'NF == 8 && $4 != "-" && $6 == 0 { print $1, $3, $4, $8 }' "$1"; }
+
+# believe FILE: takes over what a record has of this commit.
 believe() {
-  awk 'NF == 8 && $4 != "-" { print $1, $3, $4, $8 }' "$1" >>"$work/durations"
   awk -v commit="$commit" 'NF == 8 && $2 == commit' "$1" >"$work/believed"
   others=$(grep -vc '^#' "$1" || true)
   others=$((others - $(wc -l <"$work/believed")))

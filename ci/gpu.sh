@@ -129,7 +129,7 @@ cuda_version() {
 # Which devices there are, as CUDA_VISIBLE_DEVICES has them.
 devices() {
   if [ "$has_device" = no ]; then
-    say 0,1
+    case ${WARMPOOL_HOST_DEVICES:-2} in 1) say 0 ;; *) say 0,1 ;; esac
   elif [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
     say "$CUDA_VISIBLE_DEVICES"
   else
@@ -145,8 +145,8 @@ see_devices() {
 }
 
 # How many tests have room: a processor each, 3 GiB of memory (a context, and what a test has of its own), 4 GiB of the
-# device's. No more than 8 on a GPU: contexts are made one after the other there (4 at once took 1.08 s a test, 2 at once
-# 0.94 s), so that more only wait, and a fact has 20 seconds.
+# device's. No more than 8 on a GPU: on the H200 a test took 1.6 s where one ran at a time, 0.92 s with two at once and
+# 1.07 s with four (bench/results), so that contexts seem to be made one after the other, and a fact has 20 s.
 room() {
   cores=$(getconf _NPROCESSORS_ONLN)
   host=$(awk '/^MemAvailable:/ { print int($2 / 3145728) }' /proc/meminfo)
@@ -254,7 +254,9 @@ all_devices=$(devices) has_two=no
 case $all_devices in *,*) has_two=yes ;; esac
 needs >"$work/needs"
 say "gpu: commit $commit, preset $preset, $jobs at once, devices $all_devices, $(left) of $seconds seconds left"
-: >"$work/durations"
+for file in "$record" ${resume:+"$resume"}; do
+  [ ! -s "$file" ] || durations_of "$file"
+done >"$work/durations"
 : >"$work/believed"
 [ -z "$resume" ] || believe "$resume"
 { say "# preset commit part unit passed failed skipped seconds" && cat "$work/believed"; } >"$record"
