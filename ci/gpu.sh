@@ -221,7 +221,7 @@ hip-*)
   ;;
 esac
 
-set -- --preset "$preset" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+set -- --preset "$preset" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWARMPOOL_TESTS=ON # a run for HIP turns them off
 if [ -n "$hip_root" ]; then set -- "$@" -DWARMPOOL_HIP_ROOT="$hip_root"; fi
 if [ -n "$toolkit" ]; then set -- "$@" -DCUDAToolkit_ROOT="$toolkit"; fi
 if [ -n "$criterion" ]; then
