@@ -2,20 +2,20 @@
 # Reads the sources of the tests and prints a line "SUITE::TEST NEED" for each test that cannot run beside others on one
 # device: alone, two, or two-alone. A test of both contracts is named once, without its contract. What a test needs is what
 # its body names, or what a function of its file does that it names:
-#   need_devices                 a second device;
-#   device_total, device_memory  it asks for all of the device, and others would find none;
-#   device_free                  it compares the device's free memory, which others change;
-#   fork()                       twenty contexts, one after the other, within the time that a test has.
+#   need_devices                     a second device;
+#   device_total(), device_memory()  it asks for all of the device, and others would find none;
+#   device_free, twice               it compares the device's free memory, which others change;
+#   fork() in a loop                 twenty contexts, one after the other, within the time that a test has.
 # Called with tests/facts/*.c and tests/conformance/*.c but for conformance.c, which defines these.
 
 function end_of_function(   i, n, word) {
   n = split(body, word, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; i++) {
     if (word[i] == "need_devices") two[name] = 1
-    if (word[i] ~ /^device_(total|memory|free)$/) alone[name] = 1
     named[name] = named[name] " " word[i]
   }
-  if (body ~ /[^A-Za-z0-9_]fork\(\)/) alone[name] = 1
+  if (body ~ /[^A-Za-z0-9_.](device_total|device_memory)\(/ || body ~ /device_free.*device_free/ ||
+      body ~ /for \(.*[^A-Za-z0-9_]fork\(\)/) alone[name] = 1
   body = name = ""
 }
 
