@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The command line tool: what it shows, how it refuses, that its cases come to their ends, and the scripts that read its
-# results. No time is judged.
+# The command line tool: what it shows, how it refuses, that its cases come to their ends, the scripts that read its
+# results, and ci/gpu.sh. No time is judged.
 set -eu
 cd "$(dirname "$0")/.."
 . ci/lib.sh
@@ -154,8 +154,9 @@ check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
 # Of these, each has a folder of its own: they run beside one another.
 sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 &
+sh tests/tool/gpu.sh >"$logs/tool-gpu.log" 2>&1 &
 sh tests/tool/replay.sh build/host >"$logs/tool-replay.log" 2>&1 &
 sh tests/tool/recorded.sh build/host >"$logs/tool-recorded.log" 2>&1 &
 wait
-for script in scripts replay recorded; do count_script "$script"; done
+for script in scripts gpu replay recorded; do count_script "$script"; done
 finish
