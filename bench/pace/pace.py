@@ -139,7 +139,10 @@ class Program:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         if self.process.wait() != 0 and sys.exc_info()[0] is None:
             raise Failure(f"{self.path} has failed in the end, see above")
 
