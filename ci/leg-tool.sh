@@ -99,6 +99,25 @@ counts() {
   [ -s "$work/counts" ] && refuses grep -vE '^([1-9][0-9]*) \1 \1$' "$work/counts"
 }
 
+# What ci/pace.sh runs, as it runs it; what it finds is a matter of time.
+paces() {
+  status=0
+  sh ci/pace.sh "$PWD" --rounds 10 --only heap --out "$work/pace.json" || status=$?
+  [ "$status" -lt 2 ] && grep '"case": "heap"' "$work/pace.json"
+}
+every_case_has_a_turn() (
+  . ci/old-tree.sh
+  old_tree "$PWD" host
+  echo cases | "$old_build/pace" | tr -d '*' | tr ' ' '\n' | sed -n 's/.\{1,\}/turn & 4/p' >"$work/turns"
+  "$old_build/pace" <"$work/turns" >"$work/times"
+  cat "$work/turns" "$work/times"
+  [ "$(wc -l <"$work/turns")" -eq 12 ] && [ "$(grep -cE '^[0-9.]+$' "$work/times")" -eq 12 ]
+)
+compiles_quietly() {
+  cc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only -I include -I build/host/include \
+    bench/pace/pace.c
+}
+
 # count_script NAME: of checks that counted themselves; their output is in a log.
 count_script() {
   log=$logs/tool-$1.log
@@ -152,11 +171,15 @@ check "lanes ask the driver for nothing twice" lanes_ask_for_nothing
 check "declared lanes make no driver call" declared_lanes_call_nothing
 check "a footprint has the pattern beside it" has_the_pattern
 check "its peaks are those of library and driver" peaks_are_true
+check "the program of ci/pace.sh compiles quietly" compiles_quietly
+check "two versions are compared" paces
+check "each of its cases has a turn" every_case_has_a_turn
 # Of these, each has a folder of its own: they run beside one another.
 sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 &
 sh tests/tool/gpu.sh >"$logs/tool-gpu.log" 2>&1 &
+sh tests/tool/pace.sh >"$logs/tool-pace.log" 2>&1 &
 sh tests/tool/replay.sh build/host >"$logs/tool-replay.log" 2>&1 &
 sh tests/tool/recorded.sh build/host >"$logs/tool-recorded.log" 2>&1 &
 wait
-for script in scripts gpu replay recorded; do count_script "$script"; done
+for script in scripts gpu pace replay recorded; do count_script "$script"; done
 finish

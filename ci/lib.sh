@@ -68,25 +68,38 @@ have() {
   esac
 }
 
-# need THING:PACKAGE...: installs the Debian packages of missing things, or says which they are.
+# need THING:PACKAGE...: installs the Debian packages of missing things, or says which they are. Legs run beside one
+# another, and apt is one's alone: who waited for another looks again.
 need() {
-  packages=
-  for pair in "$@"; do
-    have "${pair%%:*}" || packages="$packages ${pair#*:}"
-  done
+  missing "$@"
   [ -n "$packages" ] || return 0
   if [ "$(id -u)" -ne 0 ] || ! have apt-get; then
     say "missing here; on Debian or Ubuntu:  apt-get install$packages"
     exit 2
   fi
-  say "installing$packages"
   mkdir -p "$logs"
+  (
+    if have flock; then flock 9; fi
+    missing "$@"
+    [ -z "$packages" ] || install_packages 9>&-
+  ) 9>"$logs/apt.lock" || exit 2
+}
+
+missing() {
+  packages=
+  for pair in "$@"; do
+    have "${pair%%:*}" || packages="$packages ${pair#*:}"
+  done
+}
+
+install_packages() {
+  say "installing$packages"
   # shellcheck disable=SC2086 # a list of words
   { apt-get -q -o Acquire::Retries=3 update &&
     DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 install --no-install-recommends $packages; } \
     >"$logs/apt.log" 2>&1 && return
   tail -n 20 "$logs/apt.log"
-  exit 2
+  return 2
 }
 
 need_compiler() { need cmake:cmake ninja:ninja-build cc:gcc /usr/include/stdio.h:libc6-dev; }

@@ -9,30 +9,6 @@ bench=$(cd "${1:-$(dirname "$0")/../../bench}" && pwd) || exit 2
 # shellcheck source=tests/tool/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# ends STATUS COMMAND...: the command ends with this status; what it says stays in out and err, and is shown if not.
-ends() {
-  wanted=$1 got=0
-  shift
-  "$@" >out 2>err || got=$?
-  [ "$got" -eq "$wanted" ] && return
-  echo "status $got, not $wanted; its output:"
-  cat out err
-  return 1
-}
-
-# has FILE LINE: the file has this line, blanks squeezed; lacks FILE TEXT: it does not have the text anywhere.
-has() { tr -s ' ' <"$1" | sed 's/^ //; s/ $//' | grep -qxF -e "$2" || { cat "$1" && return 1; }; }
-lacks() { ! grep -F -e "$2" "$1"; }
-
-# refuses STATUS TEXT COMMAND...: ends with the status, nothing on stdout, and one line on stderr that has the text.
-refuses() {
-  status=$1 text=$2
-  shift 2
-  ends "$status" "$@" || return 1
-  cat out err
-  [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$text" err
-}
-
 compare() { python3 -B "$bench/compare.py" "$@"; }
 plot() { sh "$bench/plot.sh" "$@"; }
 
