@@ -134,13 +134,14 @@ static void try_slice(const struct plan *plan, unsigned index) {
 static void warm_up(void) {
   static const char *const warming[] = {"free/noted_on_many:lanes-*", "free/legacy:lanes-*",
                                         "free/per_thread:lanes-*",    "capture_begin/per_thread:lanes-*",
-                                        "capture_end/two:lanes-*",    "delegate_open/elsewhere:driver-*"};
+                                        "capture_end/two:lanes-*",    "delegate_open/elsewhere:driver-*",
+                                        "free/in_graph:driver-*"};
   struct baseline baseline;
   if (!scene_driver_is_counted()) return;
   process_warms_up = true;
   for (unsigned i = 0; i < sizeof warming / sizeof *warming; i++) {
     for (unsigned c = 0; c < cases_count; c++) {
-      bool is_plain = strcmp(cases[c].setting->name, "lanes-checked") == 0 || cases[c].setting->is_away;
+      bool is_plain = matches("*-checked", cases[c].setting->name) || cases[c].setting->is_away;
       if (is_plain && matches(warming[i], cases[c].name)) (void)trial_run(&cases[c], NULL, &baseline);
     }
   }

@@ -68,6 +68,21 @@ static void with_outsider(struct scene *scene) {
   begin_capture(scene);
 }
 
+static void in_graph(struct scene *scene) {
+  scene->has_foreign = true;
+  scene_capture(scene, scene->s);
+  with_block(scene);
+  scene->blocks[scene->live - 1].stream = scene->t;
+}
+static void after_graph(struct scene *scene) {
+  in_graph(scene);
+  scene_end_capture(scene);
+}
+static void beside_undeclared(struct scene *scene) {
+  with_neighbour(scene);
+  scene_capture(scene, scene->s);
+}
+
 /* -- frees -- */
 
 static wp_status free_here(struct scene *scene) { return free_on(scene, scene->s); }
@@ -103,6 +118,9 @@ const struct scenario free_scenarios[] = {
     {"free/per_thread", LISTED_free, 0, with_own, free_on_own},
     {"free/captured", LISTED_free, SCENARIO_CAPTURES, with_captured, free_here},
     {"free/captured_from_outside", LISTED_free, SCENARIO_CAPTURES, with_outsider, free_here},
+    {"free/in_graph", LISTED_free, SCENARIO_DRIVER | SCENARIO_CAPTURES, in_graph, free_here},
+    {"free/after_graph", LISTED_free, SCENARIO_DRIVER | SCENARIO_CAPTURES, after_graph, free_elsewhere},
+    {"free/undeclared", LISTED_free, SCENARIO_LANES | SCENARIO_CAPTURES, beside_undeclared, free_here},
     {"free_after/none", LISTED_free_after, 0, with_neighbour, free_after_none},
     {"free_after/none_but_noted", LISTED_free_after, 0, with_noted, free_after_none},
     {"free_after/one", LISTED_free_after, 0, with_neighbour, free_after_one},

@@ -41,8 +41,10 @@ static void judge_particulars(const struct scenario *scenario, wp_status status,
   } else if (info.message[0] == '\0' || info.name[0] == '\0' || info.code == 0) {
     found("particulars", "%s: code %d, name \"%s\", message \"%s\"", wp_status_name(status), info.code, info.name,
           info.message);
-  } else if (was_refused_with(status) ? refusals->count > 0 && !is_of_refusal(&info, status)
-                                      : status == usual->status && strcmp(info.name, usual->error.name) != 0) {
+  } else {
+    bool is_refused = was_refused_with(status), is_usual = status == usual->status;
+    if (is_refused && (refusals->count == 0 || is_of_refusal(&info, status))) return;
+    if (is_usual ? strcmp(info.name, usual->error.name) == 0 : !is_refused) return;
     if (is_exhausted(scenario, status, &info)) return;
     found("particulars", "%s, and of another failure: code %d, name \"%s\", message \"%s\"", wp_status_name(status),
           info.code, info.name, info.message);

@@ -85,6 +85,12 @@ static wp_status alloc_in_capture(struct scene *scene) {
   return status;
 }
 
+/* The memory is the graph's own, and the driver's. */
+static void in_undeclared(struct scene *scene) {
+  scene_capture(scene, scene->t);
+  scene->has_foreign = true;
+}
+
 /* -- primes -- */
 
 static wp_status prime(struct scene *scene) { return wp_prime(scene->delegate, 40 * MIB, scene->t); }
@@ -115,6 +121,8 @@ const struct scenario memory_scenarios[] = {
     {"alloc/legacy", LISTED_alloc, 0, with_legacy, alloc_legacy},
     {"alloc/per_thread", LISTED_alloc, 0, with_own, alloc_own},
     {"alloc/captured", LISTED_alloc, SCENARIO_CAPTURES, in_declared, alloc_in_capture},
+    {"alloc/in_graph", LISTED_alloc, SCENARIO_DRIVER | SCENARIO_CAPTURES, in_undeclared, alloc_in_capture},
+    {"alloc/undeclared", LISTED_alloc, SCENARIO_LANES | SCENARIO_CAPTURES, in_undeclared, alloc_in_capture},
     {"prime/new", LISTED_prime, 0, NULL, prime},
     {"prime/warm", LISTED_prime, 0, with_freed, prime_again},
     {"prime/full", LISTED_prime, SCENARIO_FULL | SCENARIO_UNLIMITED, with_full_device, prime_when_full},

@@ -49,12 +49,14 @@ static void end_streams(wp_stream *of, int count) {
 }
 
 void scene_end_streams(const struct scene *scene) {
+  const wp_backend *driver = wp_backend_builtin();
   if (!scene_driver_is_counted()) return; /* streams keep memory for what they have waited for */
   rig_stream_synchronize(scene->s);
   rig_stream_synchronize(WP_STREAM_LEGACY);
   rig_stream_synchronize(WP_STREAM_PER_THREAD);
   rig_wait(scene->s, WP_STREAM_LEGACY); /* these two forget what they had waited for */
   rig_wait(scene->s, WP_STREAM_PER_THREAD);
+  if (scene->has_foreign) (void)driver->graph_trim(driver->self, scene->device); /* it collects what graphs have left */
   end_streams(streams[scene->device], STREAMS);
   end_streams(many[scene->device], MANY);
 }

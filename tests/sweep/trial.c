@@ -93,6 +93,7 @@ static bool may_leave(const struct scene *scene, const struct scenario *scenario
 static void judge_left(const struct scene *scene, const struct scenario *scenario, const struct left *before) {
   if (process_warms_up) return;
   struct left now = ask_left();
+  if (scene->has_foreign) now.objects.blocks = before->objects.blocks; /* what a graph frees is not seen here */
   if (may_leave(scene, scenario, &before->objects, &now.objects)) {
     process_is_spoilt = true;
     return;
