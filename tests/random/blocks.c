@@ -230,8 +230,8 @@ static void ask_for_nothing_and_for_too_much(const struct delegate *from, wp_str
   wp_oom_policy policy = shared.runtimes[from->runtime].options.oom_policy;
   out = self;
   call_begin(LISTED_alloc, policy == WP_OOM_RECLAIM_AND_WAIT);
-  refuse(LISTED_alloc, wp_alloc(from->handle, SIZE_MAX / 2, handle, &out),
-         S(ERROR_OUT_OF_MEMORY) | S(ERROR_LIMIT), "more bytes than there are");
+  refuse(LISTED_alloc, wp_alloc(from->handle, SIZE_MAX / 2, handle, &out), S(ERROR_OUT_OF_MEMORY) | S(ERROR_LIMIT),
+         "more bytes than there are");
   REQUIRE_THAT(out == (void *)self, "wp_alloc failed and changed its output");
 }
 
@@ -252,8 +252,6 @@ void op_misuse(void) {
   case 3:
     if (block->delegate != NOWHERE) ask_for_nothing_and_for_too_much(&self->delegates[block->delegate], handle);
     break;
-  default:
-    call_begin(LISTED_free, false);
-    (void)call_end(wp_free(runtime, NULL, handle), 0);
+  default: call_begin(LISTED_free, false); (void)call_end(wp_free(runtime, NULL, handle), 0);
   }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Around each call of the library: the driver may fail, holds open where the library waits, and the answer is judged. */
+/* Around each call of the library: the driver may fail, holds open where the library waits, and the answer is judged.
+ */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -214,8 +215,8 @@ bool call_end(wp_status status, unsigned natural) {
   } else {
     check_left_as_it_was();
   }
-  REQUIRE_THAT(is_listed(self->call, status), "%s answered %s, which its header does not list",
-               listed_name(self->call), wp_status_name(status));
+  REQUIRE_THAT(is_listed(self->call, status), "%s answered %s, which its header does not list", listed_name(self->call),
+               wp_status_name(status));
   tell("%s %s%s", listed_name(self->call), wp_status_name(status), self->has_failed ? ", the driver failed" : "");
   if (status <= WP_PENDING) return true;
   check_error(status);

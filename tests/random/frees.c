@@ -212,4 +212,3 @@ bool block_free_now(struct block *block) {
   leave(block, &block->last, 1);
   return true;
 }
-

@@ -20,9 +20,12 @@ static void choose(struct runtime *fresh, uint64_t number) {
   wp_runtime_options *options = &fresh->options;
   *options = (wp_runtime_options)WP_RUNTIME_OPTIONS_INIT;
   options->backend = shared.driver;
-  options->caching = setup.caching >= 0 ? (wp_caching)setup.caching : number % 3 == 0 ? WP_CACHING_DRIVER : WP_CACHING_LANES;
+  options->caching = setup.caching >= 0 ? (wp_caching)setup.caching
+                     : number % 3 == 0  ? WP_CACHING_DRIVER
+                                        : WP_CACHING_LANES;
   number = mix(number);
-  options->stream_contract = setup.contract >= 0 ? (wp_stream_contract)setup.contract : (wp_stream_contract)(number & 1);
+  options->stream_contract =
+      setup.contract >= 0 ? (wp_stream_contract)setup.contract : (wp_stream_contract)(number & 1);
   options->release_wait = (wp_wait)(number >> 1 & 1);
   options->oom_policy = (wp_oom_policy)((number >> 2) % 3);
   options->graph_trim = (wp_graph_trim)(number >> 4 & 1);
@@ -72,7 +75,8 @@ static bool has_graphs(int runtime, int device) {
   }
   for (int i = 0; i < CAPTURES; i++) {
     const struct capture *capture = &self->captures[i];
-    if (capture->handle != NULL && capture->runtime == runtime && (device < 0 || capture->device == device)) return true;
+    if (capture->handle != NULL && capture->runtime == runtime && (device < 0 || capture->device == device))
+      return true;
   }
   return false;
 }
@@ -127,8 +131,8 @@ void op_open(void) {
   bool by_current = pick(4, 3) == 0;
   if (by_current) rig_device_set(device);
   call_begin(LISTED_delegate_open, false);
-  wp_status status = wp_delegate_open(shared.runtimes[runtime].handle, by_current ? WP_DEVICE_CURRENT : device,
-                                      &options, &handle);
+  wp_status status =
+      wp_delegate_open(shared.runtimes[runtime].handle, by_current ? WP_DEVICE_CURRENT : device, &options, &handle);
   if (!call_end(status, self->has_no_pools ? S(ERROR_NOT_SUPPORTED) : 0)) {
     REQUIRE_THAT(handle == NULL, "wp_delegate_open failed and changed its output");
     /* A device whose driver once said that it has no pools is believed to have none from then on (issue 3 of 15). */
@@ -262,7 +266,9 @@ void op_look(void) {
 
 static void tell_counters(const wp_stats *stats) {
 #define TELL(name) tell(#name " %llu", (unsigned long long)stats->name);
-  if (setup.exact && self->at % 16 == 0) { WP_STATS_LIST(TELL) }
+  if (setup.exact && self->at % 16 == 0) {
+    WP_STATS_LIST(TELL)
+  }
 #undef TELL
 }
 
@@ -274,9 +280,9 @@ static void check_device(int runtime, int device) {
     blocks += block->address != NULL && block->runtime == runtime && block->device == device;
   }
   if (wp_device_stats(shared.runtimes[runtime].handle, device, &stats) != WP_OK) violation("wp_device_stats fails");
-  REQUIRE_THAT(stats.live_bytes == live && stats.live_blocks == blocks, "%llu bytes in %llu blocks are live, not %llu in %llu",
-               (unsigned long long)live, (unsigned long long)blocks, (unsigned long long)stats.live_bytes,
-               (unsigned long long)stats.live_blocks);
+  REQUIRE_THAT(stats.live_bytes == live && stats.live_blocks == blocks,
+               "%llu bytes in %llu blocks are live, not %llu in %llu", (unsigned long long)live,
+               (unsigned long long)blocks, (unsigned long long)stats.live_bytes, (unsigned long long)stats.live_blocks);
   REQUIRE_THAT(stats.allocs == self->allocs[runtime][device] && stats.frees == self->frees[runtime][device],
                "%llu allocations and %llu frees are counted as %llu and %llu",
                (unsigned long long)self->allocs[runtime][device], (unsigned long long)self->frees[runtime][device],
@@ -308,7 +314,8 @@ static void end_runtime(int index) {
   call_begin(LISTED_trim, true);
   wp_status status = wp_trim(old->handle, WP_DEVICE_ALL, 0, WP_WAIT, &report);
   (void)call_end(status, 0);
-  REQUIRE_THAT(self->record_failed || (report.reserved_after == 0 && report.pending_bytes == 0 && report.live_bytes == 0),
+  REQUIRE_THAT(self->record_failed ||
+                   (report.reserved_after == 0 && report.pending_bytes == 0 && report.live_bytes == 0),
                "in the end %llu bytes are reserved, %llu pending", (unsigned long long)report.reserved_after,
                (unsigned long long)report.pending_bytes);
   call_begin(LISTED_runtime_destroy, true);

@@ -20,9 +20,7 @@
 settings setup = {.operations = 400, .threads = 1, .caching = -1, .contract = -1};
 
 /* What a child tells its parent. */
-static struct news {
-  _Atomic uint64_t seed, programs, calls;
-} *news;
+static struct news { _Atomic uint64_t seed, programs, calls; } * news;
 
 static struct {
   uint64_t first, count; /* seeds; count 0: as many as there is time for */
@@ -92,7 +90,8 @@ static int run_child(uint64_t first, uint64_t count, double end, const bool *ski
     if (is_silent && freopen("/dev/null", "w", stderr) == NULL) _exit(2);
     be_child(first, count, end, skipped);
   }
-  while (waitpid(child, &status, 0) < 0) {}
+  while (waitpid(child, &status, 0) < 0) {
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -132,7 +131,8 @@ static void shrink(uint64_t seed) {
   patience = 2;
   kept_count = setup.operations;
   for (unsigned length = setup.operations / 2; length > 0 && now() < end; length /= 2) {
-    while (leave_out(seed, length, end) && length == 1 && now() < end) {}
+    while (leave_out(seed, length, end) && length == 1 && now() < end) {
+    }
   }
   (void)fprintf(stderr, "random: %u of %u operations are enough:\n", kept_count, setup.operations);
   for (unsigned i = 0; i < setup.operations; i++) {
@@ -148,7 +148,9 @@ static void shrink(uint64_t seed) {
 
 static void report_failure(uint64_t first, uint64_t seed, int status) {
   if (status > 128) (void)fprintf(stderr, "random: seed %" PRIu64 ": signal %d\n", seed, status - 128);
-  (void)fprintf(stderr, "random: seed %" PRIu64 " goes wrong; run it alone by the same options with --seed %" PRIu64 " --count 1\n",
+  (void)fprintf(stderr,
+                "random: seed %" PRIu64 " goes wrong; run it alone by the same options with --seed %" PRIu64
+                " --count 1\n",
                 seed, seed);
   if (setup.exact) return;
   bool again = false;
@@ -156,7 +158,8 @@ static void report_failure(uint64_t first, uint64_t seed, int status) {
   if (again) {
     shrink(seed);
   } else {
-    (void)fprintf(stderr, "random: alone it goes well this time; it was run after the seeds from %" PRIu64 " on\n", first);
+    (void)fprintf(stderr, "random: alone it goes well this time; it was run after the seeds from %" PRIu64 " on\n",
+                  first);
   }
 }
 
@@ -180,9 +183,9 @@ static int run_all(void) {
     seed += count;
   }
   if (!plan.quiet && isatty(STDERR_FILENO) != 0) (void)fprintf(stderr, "\r\033[K");
-  (void)printf("random: seeds %" PRIu64 " to %" PRIu64 ", %" PRIu64 " programs, %" PRIu64 " calls in %.1f s: %s\n", plan.first,
-               atomic_load(&news->seed), atomic_load(&news->programs), atomic_load(&news->calls), now() - begin,
-               status == 0 ? "0 wrong" : "1 wrong");
+  (void)printf("random: seeds %" PRIu64 " to %" PRIu64 ", %" PRIu64 " programs, %" PRIu64 " calls in %.1f s: %s\n",
+               plan.first, atomic_load(&news->seed), atomic_load(&news->programs), atomic_load(&news->calls),
+               now() - begin, status == 0 ? "0 wrong" : "1 wrong");
   return status == 0 ? 0 : 1;
 }
 
@@ -226,14 +229,19 @@ static void read_option(int option) {
   }
 }
 
-static const struct option options[] = {
-    {"seconds", required_argument, NULL, 's'}, {"seed", required_argument, NULL, 'f'},
-    {"count", required_argument, NULL, 'c'},   {"operations", required_argument, NULL, 'o'},
-    {"rate", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
-    {"caching", required_argument, NULL, 'a'}, {"streams", required_argument, NULL, 'd'},
-    {"lines", required_argument, NULL, 'l'},   {"quiet", no_argument, NULL, 'q'},
-    {"show", no_argument, NULL, 'w'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"seconds", required_argument, NULL, 's'},
+                                        {"seed", required_argument, NULL, 'f'},
+                                        {"count", required_argument, NULL, 'c'},
+                                        {"operations", required_argument, NULL, 'o'},
+                                        {"rate", required_argument, NULL, 'r'},
+                                        {"threads", required_argument, NULL, 't'},
+                                        {"caching", required_argument, NULL, 'a'},
+                                        {"streams", required_argument, NULL, 'd'},
+                                        {"lines", required_argument, NULL, 'l'},
+                                        {"quiet", no_argument, NULL, 'q'},
+                                        {"show", no_argument, NULL, 'w'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   int option;

@@ -6,10 +6,11 @@
  *
  *   - a model of streams (streams.c) tells which work cannot have finished, because a hold that is not released yet
  *     comes before it, and what a stream comes after;
- *   - no new block overlaps a live one, memory of a graph that may still run, or memory on which unfinished work is left
- *     that the block's stream does not come after (ranges.c);
+ *   - no new block overlaps a live one, memory of a graph that may still run, or memory on which unfinished work is
+ * left that the block's stream does not come after (ranges.c);
  *   - work that is sent writes blocks and reads them back in stream order (work.c);
- *   - each status is one that the headers list, and without a failing driver one that this call can have here (calls.c);
+ *   - each status is one that the headers list, and without a failing driver one that this call can have here
+ * (calls.c);
  *   - counters are what was done, and in the end nothing is left (life.c, run.c).
  */
 #ifndef WARMPOOL_TESTS_RANDOM_H
@@ -66,12 +67,12 @@ typedef struct op {
 } op;
 
 typedef struct settings {
-  unsigned operations; /* of a program */
-  unsigned rate;       /* one driver call in so many fails; 0: none */
-  unsigned threads;    /* actors at once */
+  unsigned operations;   /* of a program */
+  unsigned rate;         /* one driver call in so many fails; 0: none */
+  unsigned threads;      /* actors at once */
   int caching, contract; /* -1: by the seed */
   bool exact;            /* every program is, see `is_exact` */
-  FILE *lines; /* where each call's result goes; NULL: nowhere */
+  FILE *lines;           /* where each call's result goes; NULL: nowhere */
 } settings;
 extern settings setup;
 
@@ -112,14 +113,14 @@ struct stream {
   stream_kind kind;
   wp_stream handle;
   int device;
-  unsigned thread; /* of OWN: the serial of its thread */
+  unsigned thread;            /* of OWN: the serial of its thread */
   uint32_t position, sent;    /* sent: where something was really sent last */
   uint32_t after[STREAMS];    /* what it comes after, of each other stream */
   uint32_t held_from[HOLDS];  /* from where on it waits for that hold; NEVER */
   uint32_t maybe_from[HOLDS]; /* the same where a driver may see to it or not, for nothing was sent */
-  struct capture *capture;      /* which it takes part in */
-  struct reading *readings;     /* that it has still to do */
-  struct cell *used;            /* to be free when all of that is done */
+  struct capture *capture;    /* which it takes part in */
+  struct reading *readings;   /* that it has still to do */
+  struct cell *used;          /* to be free when all of that is done */
 };
 
 /* 64 bytes that copies of a stream go to or come from. */
@@ -141,9 +142,9 @@ struct block {
   unsigned char *address; /* NULL: none */
   size_t bytes, usable;
   int runtime, device, delegate;
-  int origin;       /* the stream that it was allocated on; NOWHERE: gone */
-  int last;         /* the stream that comes after all uses but the readers' */
-  uint64_t stamp;   /* what it holds; 0: nothing yet */
+  int origin;     /* the stream that it was allocated on; NOWHERE: gone */
+  int last;       /* the stream that comes after all uses but the readers' */
+  uint64_t stamp; /* what it holds; 0: nothing yet */
   place readers[READERS];
   bool is_noted[READERS];
   unsigned reader_count;
@@ -163,7 +164,7 @@ struct range {
   uintptr_t from, to;
   int device;
   range_kind kind;
-  unsigned family; /* of graphs that share memory; 0: none */
+  unsigned family;      /* of graphs that share memory; 0: none */
   bool is_from_outside; /* freed in a capture, and not of it */
   struct capture *capture;
   struct graph *graph;
@@ -231,12 +232,12 @@ struct actor {
   struct capture captures[CAPTURES];
   struct graph graphs[GRAPHS];
   unsigned families;
-  int family_last[64];     /* the stream of a family's last launch; NOWHERE */
+  int family_last[64]; /* the stream of a family's last launch; NOWHERE */
   uint64_t allocs[RUNTIMES][DEVICES], frees[RUNTIMES][DEVICES];
   uint64_t stamps, random; /* the random one is for faults alone */
   unsigned at;             /* the operation that is running */
   op now;
-  unsigned inner;          /* operations still to run on the inner thread */
+  unsigned inner; /* operations still to run on the inner thread */
   const bool *skipped;
   void *freed[8]; /* addresses that were given back */
   unsigned freed_count;
@@ -253,7 +254,7 @@ struct actor {
   bool scope_failed;                     /* so objects of the driver's may be lost */
   bool has_no_pools;                     /* the library was told so */
   bool is_ending;                        /* no driver call fails any more */
-  int current; /* device */
+  int current;                           /* device */
 };
 
 extern _Thread_local struct actor *self;
@@ -280,9 +281,9 @@ void stream_wait(int index, int other);
 bool is_after(int index, place use);
 bool is_held(place use); /* it cannot have finished */
 place now_on(int index);
-bool stream_drain(int index); /* false: it may be held, and was not waited for */
-bool stream_is_mine(int index);           /* this thread may name it */
-bool stream_is_open(int index);           /* and work can be sent to it now */
+bool stream_drain(int index);   /* false: it may be held, and was not waited for */
+bool stream_is_mine(int index); /* this thread may name it */
+bool stream_is_open(int index); /* and work can be sent to it now */
 bool stream_can_wait(int index, int for_other);
 void streams_settle(void); /* all that can finish has finished */
 void holds_open(void);
@@ -297,8 +298,8 @@ void work_start(void);
 bool work_is_sent(unsigned nth);
 void block_write(struct block *block, int stream);
 void block_read(struct block *block, int stream);
-void work_end(void); /* nothing is under way */
-void readings_check(struct stream *stream); /* all have been done */
+void work_end(void);                                   /* nothing is under way */
+void readings_check(struct stream *stream);            /* all have been done */
 void readings_follow(struct graph *graph, int stream); /* a launch's */
 void readings_drop(struct reading **readings, struct cell **cells);
 void readings_hand_over(struct graph *graph, struct stream *stream); /* it is gone, its launches may go on */

@@ -58,10 +58,11 @@ void range_check(const struct block *fresh, int stream, const struct capture *ca
     if (range->kind == LEFT && capture != NULL && range->family == family) continue;
     if (range->kind == LEFT) {
       const place *use = unfinished_for(range, stream, capture);
-      REQUIRE_THAT(use == NULL,
-                   "%p of %zu bytes was handed out on stream %d (%d), and what stream %d (%d) does there up to %u is held",
-                   (void *)from, fresh->usable, stream, stream_of(stream)->kind, use->stream,
-                   stream_of(use->stream)->kind, use->position);
+      REQUIRE_THAT(
+          use == NULL,
+          "%p of %zu bytes was handed out on stream %d (%d), and what stream %d (%d) does there up to %u is held",
+          (void *)from, fresh->usable, stream, stream_of(stream)->kind, use->stream, stream_of(use->stream)->kind,
+          use->position);
     } else {
       REQUIRE_THAT(is_for_capture(range, stream, capture, family),
                    "%p of %zu bytes was handed out, and belongs to a graph", (void *)from, fresh->usable);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of streams: after what each comes, and what of it waits for a hold. Where two actors share a stream (the
- * legacy one), each knows what it has sent there itself.
+ * What is known of streams: after what each comes, and what of it waits for a hold. Where two actors share a stream
+ * (the legacy one), each knows what it has sent there itself.
  */
 #include <string.h>
 
 #include "random.h"
 
-struct stream *stream_of(int index) { return &self->streams[index]; }
+struct stream *stream_of(int index) {
+  return &self->streams[index];
+}
 
 static int vacant_slot(void) {
   for (int i = 0; i < STREAMS; i++) {
@@ -221,6 +223,13 @@ void op_let_go(void) {
   streams_settle();
 }
 
+/* CUDA's driver may not let a thread end whose own default stream is held (C19 is of the kind). */
+#ifdef WARMPOOL_SIMULATED
+#define MAY_END_HELD true
+#else
+#define MAY_END_HELD false
+#endif
+
 /* Actors that wait for one another's holds would wait for ever, so where there are several, only streams are held that
  * one alone names, and nothing that all name waits for them. */
 static bool may_be_held(const struct stream *stream) { return setup.threads == 1 || stream->kind == CREATED; }
@@ -239,9 +248,7 @@ void op_hold(void) {
   int hold = (int)pick(0, HOLDS), index = stream_pick(1, (int)pick(2, (unsigned)shared.devices), false);
   if (self->holds[hold] != NULL || index == NOWHERE || !may_be_held(stream_of(index))) return;
   struct stream *held = stream_of(index);
-#ifndef WARMPOOL_SIMULATED
-  if (held->kind == OWN) return; /* CUDA's driver does not let a thread end whose own stream waits so (C23) */
-#endif
+  if (held->kind == OWN && !MAY_END_HELD) return;
   stream_submit(index);
   tell("stream %d of kind %d", index, held->kind);
   use_device_of(held);
@@ -391,6 +398,7 @@ void own_streams_end(void) {
   for (int i = 0; i < STREAMS; i++) {
     struct stream *own = stream_of(i);
     if (own->kind != OWN || own->thread != self->thread) continue;
+    if (!MAY_END_HELD && !is_free_of_holds(own)) holds_open();
     int successor = stream_successor(own->device, i);
     if (successor == NOWHERE || (!may_be_held(stream_of(successor)) && !is_free_of_holds(own))) {
       holds_open();

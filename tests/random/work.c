@@ -8,6 +8,7 @@
 enum { CELLS = 512, CELL_BYTES = 64 };
 
 static struct cell *cell_take(void) {
+  if (self->vacant == NULL) holds_open(); /* the driver may wait for the whole device when it gives such memory */
   if (self->vacant == NULL) {
     const wp_backend *real = wp_backend_builtin();
     int mode;
@@ -37,14 +38,13 @@ static void cell_drop(struct cell *cell) {
 }
 
 /* With a cell that is there already. */
-void work_start(void) {
-  cell_drop(cell_take());
-}
+void work_start(void) { cell_drop(cell_take()); }
 
 /* Cells are kept for the next program. */
 void work_end(void) {
   for (int i = 0; i < STREAMS; i++) {
-    REQUIRE_THAT(self->streams[i].readings == NULL && self->streams[i].used == NULL, "work is left that was not checked");
+    REQUIRE_THAT(self->streams[i].readings == NULL && self->streams[i].used == NULL,
+                 "work is left that was not checked");
   }
 }
 
@@ -78,8 +78,8 @@ static unsigned char *spot(const struct block *block, unsigned which) {
   return block->address + (which == 0 ? 0 : which == 1 ? last : (last / 2 & ~(size_t)7));
 }
 
-/* In one program of eight work is always sent, in the others seldom: what takes the time is the threads that do it. Order
- * is checked in all of them. */
+/* In one program of eight work is always sent, in the others seldom: what takes the time is the threads that do it.
+ * Order is checked in all of them. */
 bool work_is_sent(unsigned nth) { return shared.seed % 8 == 0 || (self->now.with[nth] >> 8 & 7) == 0; }
 
 /* In a capture what is sent stays the graph's. */
@@ -90,7 +90,8 @@ void block_write(struct block *block, int index) {
   stamp_bytes(source->bytes, block->stamp);
   use_device_of(stream);
   if (stream->capture == NULL) stream_submit(index);
-  for (unsigned which = 0; which < 3; which++) rig_upload(stream->handle, spot(block, which), source->bytes, span_of(block));
+  for (unsigned which = 0; which < 3; which++)
+    rig_upload(stream->handle, spot(block, which), source->bytes, span_of(block));
   cell_put(stream->capture != NULL ? &stream->capture->cells : &stream->used, source);
 }
 
