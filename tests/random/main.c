@@ -58,8 +58,7 @@ enum { OVER = 3, HUNG = 4 };
 static void hang(int signal) {
   static const char text[] = "random: the program hangs\n";
   (void)signal;
-  (void)write(STDERR_FILENO, text, sizeof text - 1);
-  _exit(HUNG);
+  _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 2 : HUNG);
 }
 
 /* Each program must come to its end in so many seconds. */
