@@ -12,18 +12,18 @@ cd "$(dirname "$0")/.."
 # of the longest chain.
 plan() {
   cat <<'END'
-hip 400
-mutants 130 build/host build/cuda-sim
-tool 130 build/host
-host 70 build/host
-asan 110
-lint 80
-tsan 70
-softhsa 60
-cuda-sim 60 build/cuda-sim
-coverage 60
-package 60
-hip-nvidia 40
+hip 450
+mutants 215 build/host build/cuda-sim
+tool 285 build/host
+asan 250
+host 60 build/host
+lint 150
+coverage 90
+cuda-sim 75 build/cuda-sim
+hip-nvidia 60
+package 55
+tsan 55
+softhsa 30
 END
 }
 

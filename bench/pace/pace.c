@@ -41,10 +41,10 @@ typedef struct situation {
 
 typedef struct pace_case {
   const char *name;
-  wp_stream_contract contract;
-  wp_stream stream; /* unless it creates one */
-  bool creates, holds, closes, is_crowd;
+  wp_stream stream;                    /* unless it creates one */
   double (*batch)(const situation *s); /* nanoseconds of one operation */
+  wp_stream_contract contract;
+  bool creates, holds, closes, is_crowd;
 } pace_case;
 
 static _Noreturn void fail(const char *what, const char *why) {
@@ -93,12 +93,13 @@ static double batch_checked(const situation *s) {
  * the first allocation of a round merges all of it, and each splits what is left: no list serves, and not the driver.
  */
 static double batch_heap(const situation *s) {
-  enum { ROUNDS = 8, STEP = 24576, OTHER = 8192 };
+  enum { ROUNDS = 8 };
+  static const size_t step = 24576, other = 8192;
   void *blocks[BLOCKS];
   double start = now();
   for (unsigned round = 0; round < ROUNDS; round++) {
     for (size_t i = 0; i < BLOCKS; i++) {
-      CHECK(wp_alloc(s->delegate, (i + 3) * STEP + round % 2 * OTHER, s->stream, &blocks[i]));
+      CHECK(wp_alloc(s->delegate, (i + 3) * step + round % 2 * other, s->stream, &blocks[i]));
     }
     for (size_t i = 0; i < BLOCKS; i++) CHECK(wp_free(s->runtime, blocks[(i * 3) % BLOCKS], s->stream));
   }
@@ -132,19 +133,38 @@ static double batch_close(const situation *s) {
 }
 
 static const pace_case cases[] = {
-    {.name = "declared", WP_STREAMS_DECLARED, .creates = true, .batch = batch_declared},
-    {.name = "checked", WP_STREAMS_CHECKED, .creates = true, .batch = batch_checked},
-    {.name = "declared-legacy", WP_STREAMS_DECLARED, WP_STREAM_LEGACY, .batch = batch_declared},
-    {.name = "checked-legacy", WP_STREAMS_CHECKED, WP_STREAM_LEGACY, .batch = batch_checked},
-    {.name = "declared-per-thread", WP_STREAMS_DECLARED, WP_STREAM_PER_THREAD, .batch = batch_declared},
-    {.name = "checked-per-thread", WP_STREAMS_CHECKED, WP_STREAM_PER_THREAD, .batch = batch_checked},
-    {.name = "declared-16-threads", WP_STREAMS_DECLARED, .creates = true, .is_crowd = true, .batch = batch_declared},
-    {.name = "checked-16-threads", WP_STREAMS_CHECKED, .creates = true, .is_crowd = true, .batch = batch_checked},
-    {.name = "heap", WP_STREAMS_DECLARED, .creates = true, .batch = batch_heap},
-    {.name = "miss", WP_STREAMS_DECLARED, .creates = true, .holds = true, .batch = batch_miss},
-    {.name = "close", WP_STREAMS_CHECKED, .creates = true, .closes = true, .batch = batch_close},
+    {.name = "declared", .contract = WP_STREAMS_DECLARED, .creates = true, .batch = batch_declared},
+    {.name = "checked", .contract = WP_STREAMS_CHECKED, .creates = true, .batch = batch_checked},
+    {.name = "declared-legacy", .contract = WP_STREAMS_DECLARED, .stream = WP_STREAM_LEGACY, .batch = batch_declared},
+    {.name = "checked-legacy", .contract = WP_STREAMS_CHECKED, .stream = WP_STREAM_LEGACY, .batch = batch_checked},
+    {.name = "declared-per-thread",
+     .contract = WP_STREAMS_DECLARED,
+     .stream = WP_STREAM_PER_THREAD,
+     .batch = batch_declared},
+    {.name = "checked-per-thread",
+     .contract = WP_STREAMS_CHECKED,
+     .stream = WP_STREAM_PER_THREAD,
+     .batch = batch_checked},
+    {.name = "declared-16-threads",
+     .contract = WP_STREAMS_DECLARED,
+     .creates = true,
+     .is_crowd = true,
+     .batch = batch_declared},
+    {.name = "checked-16-threads",
+     .contract = WP_STREAMS_CHECKED,
+     .creates = true,
+     .is_crowd = true,
+     .batch = batch_checked},
+    {.name = "heap", .contract = WP_STREAMS_DECLARED, .creates = true, .batch = batch_heap},
+    {.name = "miss", .contract = WP_STREAMS_DECLARED, .creates = true, .holds = true, .batch = batch_miss},
+    {.name = "close", .contract = WP_STREAMS_CHECKED, .creates = true, .closes = true, .batch = batch_close},
     /* Nothing is unmapped: the library's own part of it. */
-    {.name = "close-held", WP_STREAMS_CHECKED, .creates = true, .holds = true, .closes = true, .batch = batch_close},
+    {.name = "close-held",
+     .contract = WP_STREAMS_CHECKED,
+     .creates = true,
+     .holds = true,
+     .closes = true,
+     .batch = batch_close},
 };
 
 /* -- a turn; *elapsed: how long it took -- */
@@ -285,10 +305,10 @@ static void list_cases(void) {
 }
 
 static void obey(const char *line) {
-  char command[8], name[32];
-  unsigned size = 0;
+  char command[8], name[32], number[8];
   double elapsed;
-  int words = sscanf(line, "%7s %31s %u", command, name, &size);
+  int words = sscanf(line, "%7s %31s %7s", command, name, number);
+  size_t size = words == 3 ? strtoul(number, NULL, 10) : 0;
   if (words == 1 && strcmp(command, "cases") == 0) {
     list_cases();
   } else if (words == 2 && strcmp(command, "size") == 0) {
