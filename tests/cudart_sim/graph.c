@@ -2,8 +2,12 @@
 /* Graphs and their memory. */
 #include "sim.h"
 
+#include "../../src/host/capture.h"
+
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags) {
   if (flags != 0) return sim_fail(cudaErrorNotSupported);
+  /* Driver 580.159 refuses it while a capture of the thread, or another's in global mode, is open. */
+  if (wp__host_capture_guard() != WP__HOST_SUCCESS) return sim_fail(cudaErrorStreamCaptureUnsupported);
   return sim_finish(wp__host_graph_instantiate(graph, (void **)out));
 }
 

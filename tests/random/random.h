@@ -269,11 +269,20 @@ _Noreturn void violation(const char *format, ...);
 /* The number that the running operation picks by: its nth, up to `below`. */
 unsigned pick(unsigned nth, unsigned below);
 
-/* -- streams.c -- */
+/* -- streams.c and stream_life.c -- */
+
+/* CUDA's driver may not let a thread end whose own default stream is held (C19 is of the kind). */
+#ifdef WARMPOOL_SIMULATED
+#define MAY_END_HELD true
+#else
+#define MAY_END_HELD false
+#endif
 
 void streams_start(void);
 struct stream *stream_of(int index);
-int stream_pick(unsigned nth, int device, bool captured_too); /* one that this thread may name; never NOWHERE */
+int stream_slot(void);                                          /* a vacant one, or NOWHERE */
+int stream_add(stream_kind kind, int device, wp_stream handle); /* NOWHERE: there is no room */
+int stream_pick(unsigned nth, int device, bool captured_too);   /* one that this thread may name; never NOWHERE */
 void use_device_of(const struct stream *stream);
 void stream_catch_up(int index); /* legacy and blocking streams come after one another when something is sent */
 void stream_submit(int index);
@@ -285,6 +294,9 @@ bool stream_drain(int index);   /* false: it may be held, and was not waited for
 bool stream_is_mine(int index); /* this thread may name it */
 bool stream_is_open(int index); /* and work can be sent to it now */
 bool stream_can_wait(int index, int for_other);
+bool stream_may_be_held(const struct stream *stream);
+bool stream_is_unheld(const struct stream *stream);
+void streams_forget_dead(void);
 void streams_settle(void); /* all that can finish has finished */
 void holds_open(void);
 bool legacy_is_implicit(int device); /* a blocking stream of the device is captured */

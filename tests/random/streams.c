@@ -11,15 +11,15 @@ struct stream *stream_of(int index) {
   return &self->streams[index];
 }
 
-static int vacant_slot(void) {
+int stream_slot(void) {
   for (int i = 0; i < STREAMS; i++) {
     if (self->streams[i].kind == VACANT) return i;
   }
   return NOWHERE;
 }
 
-static int stream_add(stream_kind kind, int device, wp_stream handle) {
-  int index = vacant_slot();
+int stream_add(stream_kind kind, int device, wp_stream handle) {
+  int index = stream_slot();
   if (index == NOWHERE) return NOWHERE;
   struct stream *fresh = stream_of(index);
   *fresh = (struct stream){.kind = kind, .device = device, .handle = handle, .thread = self->thread};
@@ -182,7 +182,7 @@ bool is_held(place use) {
 
 /* -- holds -- */
 
-static bool is_free_of_holds(const struct stream *stream) {
+bool stream_is_unheld(const struct stream *stream) {
   for (int hold = 0; hold < HOLDS; hold++) {
     if (stream->held_from[hold] != NEVER || stream->maybe_from[hold] != NEVER) return false;
   }
@@ -190,10 +190,10 @@ static bool is_free_of_holds(const struct stream *stream) {
 }
 
 /* A destroyed stream that nothing holds up any more is forgotten. */
-static void forget_dead_streams(void) {
+void streams_forget_dead(void) {
   for (int i = 0; i < STREAMS; i++) {
     struct stream *dead = stream_of(i);
-    if (dead->kind != DEAD || !is_free_of_holds(dead)) continue;
+    if (dead->kind != DEAD || !stream_is_unheld(dead)) continue;
     ranges_forget_stream(i);
     *dead = (struct stream){.kind = VACANT};
   }
@@ -223,16 +223,9 @@ void op_let_go(void) {
   streams_settle();
 }
 
-/* CUDA's driver may not let a thread end whose own default stream is held (C19 is of the kind). */
-#ifdef WARMPOOL_SIMULATED
-#define MAY_END_HELD true
-#else
-#define MAY_END_HELD false
-#endif
-
 /* Actors that wait for one another's holds would wait for ever, so where there are several, only streams are held that
  * one alone names, and nothing that all name waits for them. */
-static bool may_be_held(const struct stream *stream) { return setup.threads == 1 || stream->kind == CREATED; }
+bool stream_may_be_held(const struct stream *stream) { return setup.threads == 1 || stream->kind == CREATED; }
 
 bool stream_is_open(int index) {
   const struct stream *stream = stream_of(index);
@@ -241,12 +234,12 @@ bool stream_is_open(int index) {
 
 bool stream_can_wait(int index, int for_other) {
   return stream_is_open(index) && stream_is_open(for_other) &&
-         (may_be_held(stream_of(index)) || is_free_of_holds(stream_of(for_other)));
+         (stream_may_be_held(stream_of(index)) || stream_is_unheld(stream_of(for_other)));
 }
 
 void op_hold(void) {
   int hold = (int)pick(0, HOLDS), index = stream_pick(1, (int)pick(2, (unsigned)shared.devices), false);
-  if (self->holds[hold] != NULL || index == NOWHERE || !may_be_held(stream_of(index))) return;
+  if (self->holds[hold] != NULL || index == NOWHERE || !stream_may_be_held(stream_of(index))) return;
   struct stream *held = stream_of(index);
   if (held->kind == OWN && !MAY_END_HELD) return;
   stream_submit(index);
@@ -271,7 +264,7 @@ static void synchronize(const struct stream *stream) {
 
 static bool can_drain(const struct stream *stream) {
   if (is_named_by_anyone(stream) && stream->capture == NULL) stream_catch_up((int)(stream - self->streams));
-  return is_named_by_anyone(stream) && is_mine(stream) && stream->capture == NULL && is_free_of_holds(stream) &&
+  return is_named_by_anyone(stream) && is_mine(stream) && stream->capture == NULL && stream_is_unheld(stream) &&
          !(stream->kind == LEGACY && legacy_is_implicit(stream->device));
 }
 
@@ -288,126 +281,10 @@ void streams_settle(void) {
   if (shared.is_exact) {
     for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
   }
-  forget_dead_streams();
+  streams_forget_dead();
 }
 
 void op_drain(void) {
   int index = stream_pick(0, (int)pick(1, (unsigned)shared.devices), false);
   if (index != NOWHERE) (void)stream_drain(index);
-}
-
-/* -- streams that come and go -- */
-
-void op_make_stream(void) {
-  int device = (int)pick(0, (unsigned)shared.devices), made = 0;
-  for (int i = 0; i < STREAMS; i++) made += self->streams[i].kind == CREATED || self->streams[i].kind == BLOCKING;
-  if (made >= 9 || vacant_slot() == NOWHERE) return;
-  bool blocks = setup.threads == 1 && pick(1, 4) == 0;
-  (void)stream_add(blocks ? BLOCKING : CREATED, device,
-                   blocks ? rig_stream_create_blocking(device) : rig_stream_create(device));
-}
-
-static void follow(int from, int to) {
-  for (int i = 0; i < BLOCKS; i++) {
-    struct block *block = &self->blocks[i];
-    if (block->address == NULL) continue;
-    if (block->origin == from) block->origin = NOWHERE;
-    if (block->last == from) block->last = to;
-    for (unsigned r = 0; r < block->reader_count; r++) {
-      if (block->readers[r].stream == from) block->readers[r] = now_on(to);
-    }
-  }
-  for (unsigned i = 0; i < sizeof self->family_last / sizeof *self->family_last; i++) {
-    if (self->family_last[i] == from) self->family_last[i] = to;
-  }
-  for (int i = 0; i < GRAPHS; i++) {
-    struct graph *graph = &self->graphs[i];
-    for (unsigned e = 0; e < graph->end_count; e++) {
-      if (graph->ends[e].stream == from) graph->ends[e] = now_on(to);
-    }
-  }
-}
-
-/* What is left of it is known by `successor`, which waits for it. */
-void stream_close(int index, int successor) {
-  struct stream *gone = stream_of(index), *heir = stream_of(successor);
-  stream_wait(successor, index);
-  follow(index, successor);
-  while (gone->readings != NULL) {
-    struct reading *reading = gone->readings;
-    gone->readings = reading->next;
-    reading->next = heir->readings;
-    heir->readings = reading;
-  }
-  while (gone->used != NULL) {
-    struct cell *used = gone->used;
-    gone->used = used->next;
-    used->next = heir->used;
-    heir->used = used;
-  }
-  gone->thread = gone->kind == BLOCKING || gone->kind == OWN;
-  gone->kind = DEAD;
-  gone->handle = NULL;
-}
-
-static bool retire(int index) {
-  struct stream *stream = stream_of(index);
-  for (unsigned i = 0; i < shared.runtime_count; i++) {
-    if (shared.runtimes[i].handle == NULL) continue;
-    use_device_of(stream);
-    call_begin(LISTED_stream_retire, false);
-    if (call_end(wp_stream_retire(shared.runtimes[i].handle, stream->device, stream->handle), 0)) continue;
-    /* Only a driver that failed is an excuse, and it does not go on. */
-    wp_status again = wp_stream_retire(shared.runtimes[i].handle, stream->device, stream->handle);
-    REQUIRE_THAT(again == WP_OK, "wp_stream_retire, once more: %s", wp_status_name(again));
-  }
-  return true;
-}
-
-static bool any_declared(void) {
-  for (unsigned i = 0; i < shared.runtime_count; i++) {
-    if (shared.runtimes[i].handle != NULL && is_declared((int)i)) return true;
-  }
-  return false;
-}
-
-void op_end_stream(void) {
-  int device = (int)pick(0, (unsigned)shared.devices), index = stream_pick(1, device, false);
-  if (index == NOWHERE) return;
-  int successor = stream_successor(device, index);
-  struct stream *gone = stream_of(index);
-  if ((gone->kind != CREATED && gone->kind != BLOCKING) || successor == NOWHERE) return;
-  /* What all actors name must not wait for what one of them holds. */
-  if (!may_be_held(stream_of(successor)) && !is_free_of_holds(gone)) return;
-  if (any_declared() || pick(2, 3) == 0) (void)retire(index);
-  wp_stream handle = gone->handle;
-  stream_close(index, successor);
-  rig_stream_destroy(handle);
-  forget_dead_streams();
-}
-
-void op_retire(void) {
-  int index = stream_pick(1, (int)pick(0, (unsigned)shared.devices), false);
-  /* No other thread may name it meanwhile. */
-  if (index == NOWHERE || (setup.threads > 1 && stream_of(index)->kind == LEGACY)) return;
-  (void)retire(index);
-}
-
-/* The running thread is about to end, and its own default streams with it. */
-void own_streams_end(void) {
-  for (int i = 0; i < STREAMS; i++) {
-    struct stream *own = stream_of(i);
-    if (own->kind != OWN || own->thread != self->thread) continue;
-    if (!MAY_END_HELD && !is_free_of_holds(own)) holds_open();
-    int successor = stream_successor(own->device, i);
-    if (successor == NOWHERE || (!may_be_held(stream_of(successor)) && !is_free_of_holds(own))) {
-      holds_open();
-      successor = stream_successor(own->device, i);
-      if (successor == NOWHERE) successor = stream_add(CREATED, own->device, rig_stream_create(own->device));
-      REQUIRE_THAT(successor != NOWHERE, "the test has no room for another stream");
-    }
-    if (self->now.with[4] & 1) (void)retire(i);
-    stream_close(i, successor);
-  }
-  forget_dead_streams();
 }

@@ -10,11 +10,7 @@ enum { CELLS = 512, CELL_BYTES = 64 };
 static struct cell *cell_take(void) {
   if (self->vacant == NULL) holds_open(); /* the driver may wait for the whole device when it gives such memory */
   if (self->vacant == NULL) {
-    const wp_backend *real = wp_backend_builtin();
-    int mode;
-    (void)real->capture_relax(real->self, &mode);
     unsigned char *bytes = rig_host_alloc((size_t)CELLS * CELL_BYTES);
-    (void)real->capture_restore(real->self, mode);
     struct cell *cells = calloc(CELLS, sizeof *cells);
     if (cells == NULL) violation("out of host memory");
     for (int i = 0; i < CELLS; i++) {

@@ -64,6 +64,15 @@ static int enter_device_of(cudaStream_t stream) {
   return before;
 }
 
+/* Until restore(), the captures of other threads and streams forbid this thread nothing. */
+static enum cudaStreamCaptureMode relax(void) {
+  enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode));
+  return mode;
+}
+
+static void restore(enum cudaStreamCaptureMode mode) { REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode)); }
+
 /* -- streams -- */
 
 static wp_stream create_stream(int device, unsigned flags) {
@@ -133,13 +142,12 @@ static void release_all(void) {
 
 /* Before the first hold: getting such memory may wait for all work of the device. */
 static void set_up_holds(void) {
-  enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  enum cudaStreamCaptureMode mode = relax();
   void *memory = NULL, *address = NULL;
-  REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode));
   find_driver_function((void **)&wait_for_word);
   REQUIRE(cudaHostAlloc(&memory, WORDS * sizeof *words, cudaHostAllocPortable | cudaHostAllocMapped));
   REQUIRE(cudaHostGetDevicePointer(&address, memory, 0));
-  REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode));
+  restore(mode);
   words = memory;
   words_address = (uintptr_t)address;
   for (unsigned i = 0; i < WORDS; i++) {
@@ -202,11 +210,17 @@ void rig_download(wp_stream stream, void *to, const void *from, size_t bytes) {
 
 void *rig_host_alloc(size_t bytes) {
   void *memory;
+  enum cudaStreamCaptureMode mode = relax();
   REQUIRE(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+  restore(mode);
   return memory;
 }
 
-void rig_host_free(void *memory) { REQUIRE(cudaFreeHost(memory)); }
+void rig_host_free(void *memory) {
+  enum cudaStreamCaptureMode mode = relax();
+  REQUIRE(cudaFreeHost(memory));
+  restore(mode);
+}
 
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
@@ -239,7 +253,9 @@ rig_graph *rig_capture_end(wp_stream stream) {
   require(error, "cudaStreamEndCapture");
   rig_graph *graph = allocate(sizeof *graph);
   graph->graph = captured;
+  enum cudaStreamCaptureMode mode = relax(); /* or another capture that is open forbids it */
   REQUIRE(cudaGraphInstantiateWithFlags(&graph->executable, captured, 0));
+  restore(mode);
   return graph;
 }
 
@@ -264,8 +280,10 @@ bool rig_graph_launch(rig_graph *graph, wp_stream stream) {
 }
 
 void rig_graph_destroy(rig_graph *graph) {
+  enum cudaStreamCaptureMode mode = relax();
   REQUIRE(cudaGraphExecDestroy(graph->executable));
   REQUIRE(cudaGraphDestroy(graph->graph));
+  restore(mode);
   free(graph);
 }
 

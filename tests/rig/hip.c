@@ -119,10 +119,18 @@ static void release_all(void) {
 
 static void release_all_at_exit(void) { (void)atexit(release_all); }
 
-/* Of the current device. With the lock. */
-static void set_up_board(struct board *board) {
+/* Until restore(), the captures of other threads and streams forbid this thread nothing. */
+static hipStreamCaptureMode relax(void) {
   hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
   REQUIRE(hipThreadExchangeStreamCaptureMode(&mode));
+  return mode;
+}
+
+static void restore(hipStreamCaptureMode mode) { REQUIRE(hipThreadExchangeStreamCaptureMode(&mode)); }
+
+/* Of the current device. With the lock. */
+static void set_up_board(struct board *board) {
+  hipStreamCaptureMode mode = relax();
   for (unsigned i = 0; i < WORDS; i++) {
     void *memory;
     REQUIRE(hipExtMallocWithFlags(&memory, sizeof *board->words[i], hipMallocSignalMemory));
@@ -130,7 +138,7 @@ static void set_up_board(struct board *board) {
     atomic_store(board->words[i], 0);
     board->vacant[board->vacant_count++] = i;
   }
-  REQUIRE(hipThreadExchangeStreamCaptureMode(&mode));
+  restore(mode);
   board->is_set_up = true;
 }
 
@@ -257,11 +265,17 @@ void rig_download(wp_stream stream, void *to, const void *from, size_t bytes) {
 
 void *rig_host_alloc(size_t bytes) {
   void *memory;
+  hipStreamCaptureMode mode = relax();
   REQUIRE(hipHostMalloc(&memory, bytes, hipHostMallocPortable));
+  restore(mode);
   return memory;
 }
 
-void rig_host_free(void *memory) { REQUIRE(hipHostFree(memory)); }
+void rig_host_free(void *memory) {
+  hipStreamCaptureMode mode = relax();
+  REQUIRE(hipHostFree(memory));
+  restore(mode);
+}
 
 void rig_read(wp_stream stream, void *to, const void *from, size_t bytes) {
   REQUIRE(hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToHost, stream));
@@ -294,7 +308,9 @@ rig_graph *rig_capture_end(wp_stream stream) {
   require(error, "hipStreamEndCapture");
   rig_graph *graph = allocate(sizeof *graph);
   graph->graph = captured;
+  hipStreamCaptureMode mode = relax(); /* or another capture that is open forbids it */
   REQUIRE(hipGraphInstantiate(&graph->executable, captured, NULL, NULL, 0));
+  restore(mode);
   return graph;
 }
 
@@ -319,8 +335,10 @@ bool rig_graph_launch(rig_graph *graph, wp_stream stream) {
 }
 
 void rig_graph_destroy(rig_graph *graph) {
+  hipStreamCaptureMode mode = relax();
   REQUIRE(hipGraphExecDestroy(graph->executable));
   REQUIRE(hipGraphDestroy(graph->graph));
+  restore(mode);
   free(graph);
 }
 
