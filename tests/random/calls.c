@@ -169,6 +169,7 @@ const watched_hooks hooks = {before, note_memory};
 
 void call_begin(listed_call call, bool may_wait) {
   count_call();
+  now_doing(listed_name(call), self->at);
   /* Two threads that wait for one stream: only one of them asks the driver, the other waits for it. */
   if (may_wait && setup.threads > 1) holds_open();
   streams_settle();

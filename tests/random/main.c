@@ -20,7 +20,11 @@
 settings setup = {.operations = 400, .threads = 1, .caching = -1, .contract = -1};
 
 /* What a child tells its parent. */
-static struct news { _Atomic uint64_t seed, programs, calls; } * news;
+static struct news {
+  _Atomic uint64_t seed, programs, calls;
+  _Atomic(const char *) doing; /* the call or the operation that was begun last, by any thread */
+  _Atomic unsigned at;
+} * news;
 
 static struct {
   uint64_t first, count; /* seeds; count 0: as many as there is time for */
@@ -55,10 +59,18 @@ static _Noreturn void usage(int status) {
 
 enum { OVER = 3, HUNG = 4 };
 
+void now_doing(const char *what, unsigned at) {
+  atomic_store_explicit(&news->doing, what, memory_order_relaxed);
+  atomic_store_explicit(&news->at, at, memory_order_relaxed);
+}
+
 static void hang(int signal) {
-  static const char text[] = "random: the program hangs\n";
+  char text[160];
   (void)signal;
-  _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 2 : HUNG);
+  int length =
+      snprintf(text, sizeof text, "random: the program hangs: seed %" PRIu64 ", operation %u, in or after %s\n",
+               atomic_load(&news->seed), atomic_load(&news->at), atomic_load(&news->doing));
+  _exit(write(STDERR_FILENO, text, (size_t)length) < 0 ? 2 : HUNG);
 }
 
 /* Each program must come to its end in so many seconds. */
@@ -68,6 +80,7 @@ static _Noreturn void be_child(uint64_t first, uint64_t count, double end, const
   (void)signal(SIGALRM, hang);
   for (uint64_t seed = first; seed - first < count; seed++) {
     atomic_store(&news->seed, seed);
+    now_doing("the begin", 0);
     (void)alarm(patience);
     run_program(seed, skipped);
     atomic_fetch_add(&news->programs, 1);
@@ -127,7 +140,7 @@ static bool leave_out(uint64_t seed, unsigned length, double end) {
 
 static void shrink(uint64_t seed) {
   double end = now() + 60;
-  patience = 2;
+  patience = 5; /* to make a context of a GPU takes a second or two */
   kept_count = setup.operations;
   for (unsigned length = setup.operations / 2; length > 0 && now() < end; length /= 2) {
     while (leave_out(seed, length, end) && length == 1 && now() < end) {

@@ -336,7 +336,8 @@ void call_begin(listed_call call, bool may_wait);
 bool call_end(wp_status status, unsigned natural);
 #define S(name) (1u << WP_##name)
 void count_call(void);
-void tell(const char *format, ...); /* a line of the call's result */
+void now_doing(const char *what, unsigned at); /* for a program that hangs */
+void tell(const char *format, ...);            /* a line of the call's result */
 const char *place_of(const void *address, char text[64]);
 
 /* -- the operations, by file -- */

@@ -19,6 +19,7 @@ static void run_operation(unsigned index) {
   self->at = index;
   rig_device_set((int)(mix(index) % (unsigned)shared.devices)); /* which one is current must not matter */
   operation_at(shared.seed, self->index, index, &self->now);
+  now_doing(operation_name(self->now.kind), index);
   switch (self->now.kind) {
 #define RUN(name, weight)                                                                                              \
   case OP_##name: op_##name(); break;
@@ -44,6 +45,7 @@ static void *run_thread(void *argument) {
   run_operations(first, first + count);
   capture_end_all(true);
   own_streams_end();
+  now_doing("the end of a thread", self->at);
   self->thread = last;
   self->inner = count;
   return NULL;
@@ -80,6 +82,7 @@ static void end_streams(void) {
 static void end_actor(void) {
   self->is_ending = true;
   self->now = (op){.kind = OP_COUNT};
+  now_doing("the end", self->at);
   holds_open();
   capture_end_all(false);
   for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
@@ -193,6 +196,7 @@ static void start_world(uint64_t seed) {
  * the driver's memory of graphs that are gone. */
 static void settle_the_driver(void) {
   const wp_backend *real = wp_backend_builtin();
+  now_doing("the wait for the driver", setup.operations);
   for (int device = 0; device < shared.devices; device++) {
     rig_device_set(device);
     for (int twice = 0; twice < 2; twice++) {

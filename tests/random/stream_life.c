@@ -104,6 +104,7 @@ void own_streams_end(void) {
   for (int i = 0; i < STREAMS; i++) {
     struct stream *own = stream_of(i);
     if (own->kind != OWN || own->thread != self->thread) continue;
+    stream_catch_up(i); /* the library may have sent something there */
     if (!MAY_END_HELD && !stream_is_unheld(own)) holds_open();
     int successor = stream_successor(own->device, i);
     if (successor == NOWHERE || (!stream_may_be_held(stream_of(successor)) && !stream_is_unheld(own))) {
