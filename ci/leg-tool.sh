@@ -178,9 +178,10 @@ check "each of its cases has a turn" every_case_has_a_turn
 sh tests/tool/scripts.sh >"$logs/tool-scripts.log" 2>&1 &
 sh tests/tool/gpu.sh >"$logs/tool-gpu.log" 2>&1 &
 sh tests/tool/pace.sh >"$logs/tool-pace.log" 2>&1 &
+sh tests/tool/compare.sh >"$logs/tool-compare.log" 2>&1 &
 sh tests/tool/legs.sh >"$logs/tool-legs.log" 2>&1 &
 sh tests/tool/replay.sh build/host >"$logs/tool-replay.log" 2>&1 &
 sh tests/tool/recorded.sh build/host >"$logs/tool-recorded.log" 2>&1 &
 wait
-for script in scripts gpu pace legs replay recorded; do count_script "$script"; done
+for script in scripts gpu pace compare legs replay recorded; do count_script "$script"; done
 finish

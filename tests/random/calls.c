@@ -72,6 +72,8 @@ static void note_memory(void *address, size_t bytes) {
   (void)pthread_mutex_unlock(&given_lock);
 }
 
+void given_start(void) { given_ever = given_count; }
+
 const char *place_of(const void *address, char text[64]) {
   const unsigned char *byte = address;
   (void)snprintf(text, 64, "elsewhere");
@@ -145,6 +147,7 @@ static wp_status before(watched_entry entry) {
   wp_status statuses[WATCHED_STATUSES];
   if (self == NULL || !self->is_calling) return WP_OK;
   if (entry == WATCHED_event_synchronize) check_wait();
+  if (entry == WATCHED_event_query) inner_event_settle(watched_event());
   if (entry == WATCHED_stream_synchronize && self->may_wait) open_holds_in_call();
   /* The library asks for a moment whether an event is complete, how often is a matter of time. */
   bool is_again = entry == WATCHED_event_query && self->asked == entry;
@@ -163,7 +166,7 @@ static wp_status before(watched_entry entry) {
   return status;
 }
 
-const watched_hooks hooks = {before, note_memory};
+const watched_hooks hooks = {before, note_memory, inner_streams_note};
 
 /* -- the call -- */
 

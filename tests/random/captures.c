@@ -51,8 +51,10 @@ static struct graph *graph_to_share(const struct delegate *from) {
   return fits && pick(4, 2) == 0 ? graph : NULL;
 }
 
-/* Where there are several actors, a capture must not concern the others. */
-static bool can_capture(const struct stream *stream) {
+/* Where there are several actors, a capture must not concern the others. What was held when a capture began cannot be
+ * waited for, neither there nor on the legacy stream where that is part of it. */
+static bool can_capture(struct stream *stream) {
+  if (shared.is_exact && (!stream_is_unheld(stream) || !legacy_is_unheld(stream->device))) return false;
   return stream->capture == NULL && stream->kind != LEGACY && (setup.threads == 1 || stream->kind == CREATED);
 }
 

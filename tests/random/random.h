@@ -296,6 +296,7 @@ bool stream_is_open(int index); /* and work can be sent to it now */
 bool stream_can_wait(int index, int for_other);
 bool stream_may_be_held(const struct stream *stream);
 bool stream_is_unheld(const struct stream *stream);
+bool legacy_is_unheld(int device);
 void streams_forget_dead(void);
 void streams_settle(void); /* all that can finish has finished */
 void holds_open(void);
@@ -303,6 +304,14 @@ bool legacy_is_implicit(int device); /* a blocking stream of the device is captu
 int stream_successor(int device, int except);
 void stream_close(int index, int successor); /* all that is left to do there, `successor` comes after */
 void own_streams_end(void);                  /* of the running thread */
+
+/* -- inner_streams.c -- */
+
+void inner_streams_start(void);
+void inner_streams_note(watched_entry entry, wp_stream stream, wp_event event);
+void inner_streams_hold_opened(int hold);
+void inner_streams_settle(void);         /* what can finish of the library's own streams has */
+void inner_event_settle(wp_event event); /* it is complete, if it waits for no hold */
 
 /* -- work.c -- */
 
@@ -338,6 +347,7 @@ bool call_end(wp_status status, unsigned natural);
 void count_call(void);
 void now_doing(const char *what, unsigned at); /* for a program that hangs */
 void tell(const char *format, ...);            /* a line of the call's result */
+void given_start(void);                        /* numbers begin again */
 const char *place_of(const void *address, char text[64]);
 
 /* -- the operations, by file -- */

@@ -55,6 +55,8 @@ static void *run_thread(void *argument) {
 void op_thread(void) {
   pthread_t thread;
   if (self->thread != 0) return;
+  /* What only this thread can wait for must not wait for a hold that the other one opens. */
+  if (shared.is_exact) holds_open();
   self->inner = 1 + pick(0, 12);
   if (self->at + self->inner >= setup.operations) self->inner = setup.operations - 1 - self->at;
   rig_device_set(0);
@@ -212,6 +214,8 @@ void run_program(uint64_t seed, const bool *skipped) {
   self = NULL;
   start_world(seed);
   self = make_actor(setup.threads == 1 ? 0 : ACTORS - 1, skipped);
+  inner_streams_start();
+  given_start();
   runtimes_start();
   run_actors(skipped);
   for (unsigned i = 0; i < setup.threads; i++) {

@@ -189,6 +189,8 @@ bool stream_is_unheld(const struct stream *stream) {
   return true;
 }
 
+bool legacy_is_unheld(int device) { return stream_is_unheld(stream_of(legacy_of(device))); }
+
 /* A destroyed stream that nothing holds up any more is forgotten. */
 void streams_forget_dead(void) {
   for (int i = 0; i < STREAMS; i++) {
@@ -203,6 +205,7 @@ static void open_hold(int hold) {
   rig_release(self->holds[hold]);
   self->holds[hold] = NULL;
   for (int i = 0; i < STREAMS; i++) self->streams[i].held_from[hold] = self->streams[i].maybe_from[hold] = NEVER;
+  inner_streams_hold_opened(hold);
 }
 
 /* Everything that waits for one of this actor's holds goes on. */
@@ -280,6 +283,7 @@ bool stream_drain(int index) {
 void streams_settle(void) {
   if (shared.is_exact) {
     for (int i = 0; i < STREAMS; i++) (void)stream_drain(i);
+    inner_streams_settle();
   }
   streams_forget_dead();
 }

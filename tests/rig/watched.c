@@ -60,9 +60,6 @@ PASSED(stream_synchronize, (void *self, wp_stream stream), self, stream)
 PASSED(stream_capturing, (void *self, wp_stream stream, wp_capture_state *out), self, stream, out)
 PASSED(stream_identity, (void *self, wp_stream stream, uint64_t *out), self, stream, out)
 PASSED(stream_device, (void *self, wp_stream stream, int *out), self, stream, out)
-PASSED(event_record, (void *self, wp_event event, wp_stream stream), self, event, stream)
-PASSED(event_wait, (void *self, wp_stream stream, wp_event event), self, stream, event)
-PASSED(event_query, (void *self, wp_event event, bool *complete), self, event, complete)
 PASSED(pool_set_threshold, (void *self, wp_pool pool, uint64_t bytes), self, pool, bytes)
 PASSED(pool_trim, (void *self, wp_pool pool, uint64_t keep_bytes), self, pool, keep_bytes)
 PASSED(pool_usage, (void *self, wp_pool pool, wp_pool_usage *out), self, pool, out)
@@ -72,37 +69,70 @@ PASSED(graph_usage, (void *self, int device, wp_graph_usage *out), self, device,
 PASSED(capture_relax, (void *self, int *previous), self, previous)
 PASSED(capture_restore, (void *self, int previous), self, previous)
 
-static _Thread_local wp_event synchronized;
-wp_event watched_event(void) { return synchronized; }
+static wp_status ordered(watched_entry entry, wp_stream stream, wp_event event, wp_status status) {
+  if (status == WP_OK && hooks->order != NULL) hooks->order(entry, stream, event);
+  return answered(status);
+}
+
+static wp_status watched_event_record(void *self, wp_event event, wp_stream stream) {
+  wp_status status = hooks->before(WATCHED_event_record);
+  if (status != WP_OK) return refused(WATCHED_event_record, status);
+  return ordered(WATCHED_event_record, stream, event, inner->event_record(self, event, stream));
+}
+
+static wp_status watched_event_wait(void *self, wp_stream stream, wp_event event) {
+  wp_status status = hooks->before(WATCHED_event_wait);
+  if (status != WP_OK) return refused(WATCHED_event_wait, status);
+  return ordered(WATCHED_event_wait, stream, event, inner->event_wait(self, stream, event));
+}
+
+static _Thread_local wp_event asked;
+wp_event watched_event(void) { return asked; }
+
+static wp_status watched_event_query(void *self, wp_event event, bool *complete) {
+  asked = event;
+  wp_status status = hooks->before(WATCHED_event_query);
+  return status != WP_OK ? refused(WATCHED_event_query, status) : answered(inner->event_query(self, event, complete));
+}
 
 static wp_status watched_event_synchronize(void *self, wp_event event) {
-  synchronized = event;
+  asked = event;
   wp_status status = hooks->before(WATCHED_event_synchronize);
   return status != WP_OK ? refused(WATCHED_event_synchronize, status) : answered(inner->event_synchronize(self, event));
 }
 
-/* MADE(entry, its output's type, what counts it) */
-#define MADE(entry, type, counter)                                                                                     \
-  static wp_status watched_##entry(void *self, type *out) {                                                            \
+/* MADE(function, entry, its output's type, what counts it) */
+#define MADE(function, entry, type, counter)                                                                           \
+  static wp_status function(void *self, type *out) {                                                                   \
     wp_status status = hooks->before(WATCHED_##entry);                                                                 \
     if (status != WP_OK) return refused(WATCHED_##entry, status);                                                      \
     status = answered(inner->entry(self, out));                                                                        \
     if (status == WP_OK) (void)atomic_fetch_add(&counter, 1);                                                          \
     return status;                                                                                                     \
   }
-MADE(stream_create, wp_stream, streams)
-MADE(event_create, wp_event, events)
-MADE(pool_create, wp_pool, pools)
+MADE(made_stream, stream_create, wp_stream, streams)
+MADE(watched_event_create, event_create, wp_event, events)
+MADE(watched_pool_create, pool_create, wp_pool, pools)
 
-#define ENDED(entry, type, counter)                                                                                    \
-  static wp_status watched_##entry(void *self, type object) {                                                          \
+#define ENDED(function, entry, type, counter)                                                                          \
+  static wp_status function(void *self, type object) {                                                                 \
     wp_status status = hooks->before(WATCHED_##entry), given_back = answered(inner->entry(self, object));              \
     if (given_back == WP_OK) (void)atomic_fetch_sub(&counter, 1);                                                      \
     return status != WP_OK ? refused(WATCHED_##entry, status) : given_back;                                            \
   }
-ENDED(stream_destroy, wp_stream, streams)
-ENDED(event_destroy, wp_event, events)
-ENDED(pool_destroy, wp_pool, pools)
+ENDED(ended_stream, stream_destroy, wp_stream, streams)
+ENDED(watched_event_destroy, event_destroy, wp_event, events)
+ENDED(watched_pool_destroy, pool_destroy, wp_pool, pools)
+
+static wp_status watched_stream_create(void *self, wp_stream *out) {
+  wp_status status = made_stream(self, out);
+  return status == WP_OK ? ordered(WATCHED_stream_create, *out, NULL, status) : status;
+}
+
+static wp_status watched_stream_destroy(void *self, wp_stream stream) {
+  (void)ordered(WATCHED_stream_destroy, stream, NULL, WP_OK);
+  return ended_stream(self, stream);
+}
 
 static wp_status watched_memory_alloc(void *self, wp_pool pool, size_t bytes, wp_stream stream, void **out) {
   wp_status status = hooks->before(WATCHED_memory_alloc);

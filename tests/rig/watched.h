@@ -19,9 +19,12 @@ typedef struct watched_hooks {
   wp_status (*before)(watched_entry entry);
   /* Runs for each driver allocation; with 0 bytes, before its free. May be NULL. */
   void (*memory)(void *address, size_t bytes);
+  /* Runs after each stream_create, event_record and event_wait that succeeded, and before each stream_destroy, with
+   * their arguments. May be NULL. */
+  void (*order)(watched_entry entry, wp_stream stream, wp_event event);
 } watched_hooks;
 
-/* Of the hook's thread: what the entry synchronises; only during event_synchronize. */
+/* Of the hook's thread: what the entry is about; only during event_query and event_synchronize. */
 wp_event watched_event(void);
 
 /* The vtable in front of `inner`. There is one in a process; both arguments stay valid. */
