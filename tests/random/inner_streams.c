@@ -93,6 +93,7 @@ void inner_streams_note(watched_entry entry, wp_stream stream, wp_event event) {
 }
 
 void inner_streams_hold_opened(int hold) {
+  if (!shared.is_exact) return;
   for (unsigned i = 0; i < inner_count; i++) inner[i].holds &= ~(1u << hold);
   for (unsigned i = 0; i < EVENTS; i++) events[i].holds &= ~(1u << hold);
 }

@@ -51,6 +51,7 @@ static _Noreturn void usage(int status) {
                 "  --caching lanes|driver, --streams checked|declared    (default: by the seed)\n"
                 "  --lines FILE     write the result of each call there; work ends at known places only\n"
                 "  --show           write the result of each call to stdout, as it comes\n"
+                "  --patience N     each program must end in N seconds (default: 20)\n"
                 "  --quiet          show no progress\n");
   exit(status);
 }
@@ -140,7 +141,7 @@ static bool leave_out(uint64_t seed, unsigned length, double end) {
 
 static void shrink(uint64_t seed) {
   double end = now() + 60;
-  patience = 5; /* to make a context of a GPU takes a second or two */
+  patience = (patience + 3) / 4; /* by default 5: to make a context of a GPU takes a second or two */
   kept_count = setup.operations;
   for (unsigned length = setup.operations / 2; length > 0 && now() < end; length /= 2) {
     while (leave_out(seed, length, end) && length == 1 && now() < end) {
@@ -228,6 +229,7 @@ static void read_option(int option) {
   case 't': setup.threads = (unsigned)number(optarg, 1, ACTORS - 1); break;
   case 'a': setup.caching = one_of(optarg, "lanes", "driver"); break;
   case 'd': setup.contract = one_of(optarg, "checked", "declared"); break;
+  case 'p': patience = (unsigned)number(optarg, 1, 100000); break;
   case 'q': plan.quiet = true; break;
   case 'w': setup.lines = stdout; break;
   case 'l':
@@ -241,19 +243,14 @@ static void read_option(int option) {
   }
 }
 
-static const struct option options[] = {{"seconds", required_argument, NULL, 's'},
-                                        {"seed", required_argument, NULL, 'f'},
-                                        {"count", required_argument, NULL, 'c'},
-                                        {"operations", required_argument, NULL, 'o'},
-                                        {"rate", required_argument, NULL, 'r'},
-                                        {"threads", required_argument, NULL, 't'},
-                                        {"caching", required_argument, NULL, 'a'},
-                                        {"streams", required_argument, NULL, 'd'},
-                                        {"lines", required_argument, NULL, 'l'},
-                                        {"quiet", no_argument, NULL, 'q'},
-                                        {"show", no_argument, NULL, 'w'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"seconds", required_argument, NULL, 's'}, {"seed", required_argument, NULL, 'f'},
+    {"count", required_argument, NULL, 'c'},   {"operations", required_argument, NULL, 'o'},
+    {"rate", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
+    {"caching", required_argument, NULL, 'a'}, {"streams", required_argument, NULL, 'd'},
+    {"lines", required_argument, NULL, 'l'},   {"patience", required_argument, NULL, 'p'},
+    {"quiet", no_argument, NULL, 'q'},         {"show", no_argument, NULL, 'w'},
+    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   int option;

@@ -7,10 +7,10 @@
  *   - a model of streams (streams.c) tells which work cannot have finished, because a hold that is not released yet
  *     comes before it, and what a stream comes after;
  *   - no new block overlaps a live one, memory of a graph that may still run, or memory on which unfinished work is
- * left that the block's stream does not come after (ranges.c);
+ *     left that the block's stream does not come after (ranges.c);
  *   - work that is sent writes blocks and reads them back in stream order (work.c);
  *   - each status is one that the headers list, and without a failing driver one that this call can have here
- * (calls.c);
+ *     (calls.c);
  *   - counters are what was done, and in the end nothing is left (life.c, run.c).
  */
 #ifndef WARMPOOL_TESTS_RANDOM_H
