@@ -51,11 +51,35 @@ unit_test() { # PROGRAM UNIT
   grep -vE '^\[(====|RUN )' "$log" | head -n 30
 }
 
+# together PROGRAM: the tests one after another in one process, for on a GPU a context takes longer than most of them
+# (tests/together). One that does not pass ends the process, and has one of its own later, under Criterion.
+together() {
+  [ -x "$bin/$1_together" ] || return 0
+  list=$work/$part.together processes=0 before=$(wc -l <"$record")
+  awk '$1 == "todo" && $2 !~ /^two/ { print $4 }' "$work/$part.states" >"$list"
+  see_devices 1
+  while [ -s "$list" ] && [ "$(left)" -gt 5 ]; do
+    processes=$((processes + 1))
+    limited "$(left)" "$bin/$1_together" "$list" >"$work/together" 2>"$work/together.err" || true
+    awk '$1 == "pass" { print $2, int($3 + 0.5) }' "$work/together" | while read -r unit seconds; do
+      note "$unit" 1 0 0 "$seconds"
+    done
+    last=$(sed -n 's/^begin //p' "$work/together" | tail -n 1)
+    [ -n "$last" ] || break
+    awk -v last="$last" 'is_later; $0 == last { is_later = 1 }' "$list" >"$list.rest"
+    mv "$list.rest" "$list"
+  done
+  say "$part: $(($(wc -l <"$record") - before)) tests passed in $processes processes; each of the others has its own"
+}
+
 plan_facts() { plan_tests facts; }
+first_facts() { together facts; }
 unit_facts() { unit_test facts "$1"; }
 plan_conformance() { plan_tests conformance; }
+first_conformance() { WARMPOOL_TEST_CACHING=lanes && export WARMPOOL_TEST_CACHING && together conformance; }
 unit_conformance() { WARMPOOL_TEST_CACHING=lanes && export WARMPOOL_TEST_CACHING && unit_test conformance "$1"; }
 plan_conformance_driver() { plan_tests conformance; }
+first_conformance_driver() { WARMPOOL_TEST_CACHING=driver && export WARMPOOL_TEST_CACHING && together conformance; }
 unit_conformance_driver() { WARMPOOL_TEST_CACHING=driver && export WARMPOOL_TEST_CACHING && unit_test conformance "$1"; }
 
 # -- mutants: a unit is a row, or a suite of the tests that rows name, without a mutant; the latter not on a device, where

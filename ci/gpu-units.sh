@@ -9,7 +9,7 @@
 #
 # A part NAME has plan_NAME, which prints its units, a line "MODE SECONDS UNIT [WORD...]" for each, with what it is
 # likely to take; unit_NAME UNIT WORDS SLOT, which runs one, sets p, f and s, and prints what is to be seen of it; and,
-# if it likes, after_NAME. MODE is
+# if it likes, first_NAME, which may note units before the others run, and after_NAME. MODE is
 #   beside     others may run at the same time;
 #   alone      it needs the device for itself;
 #   two, two-alone   the same, for what needs a second device;
@@ -125,6 +125,10 @@ run_part() {
   earlier=$(grep -c '^done ' "$work/$part.states" || true)
   [ "$earlier" -eq 0 ] || say "$part: $earlier units were done in an earlier call"
   sed -n 's/^fail fail [^ ]* [^ ]* /  FAIL  /p' "$work/$part.states"
+  if command -v "first_$function" >/dev/null; then
+    "first_$function"
+    state_of "$work/$part.plan" >"$work/$part.states"
+  fi
   phase beside "$jobs"
   phase alone 1
   phase two "$jobs"

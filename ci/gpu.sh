@@ -145,13 +145,13 @@ see_devices() {
 }
 
 # How many tests have room: a processor each, 3 GiB of memory (a context, and what a test has of its own), 4 GiB of the
-# device's. No more than 8 on a GPU: on the H200 a test took 1.6 s where one ran at a time, 0.92 s with two at once and
-# 1.07 s with four (bench/results), so that contexts seem to be made one after the other, and a fact has 20 s.
+# device's. No more than 3 on a GPU: on the H200 a test took 1.6 s where one ran at a time, 0.92 s with two at once, 1.1 s
+# with three or four and 1.4 s with eight (bench/results), so that contexts seem to be made one after the other.
 room() {
   cores=$(getconf _NPROCESSORS_ONLN)
   host=$(awk '/^MemAvailable:/ { print int($2 / 3145728) }' /proc/meminfo)
   device=$(gpu_field memory.free | sed -n 's/^\([0-9][0-9]*\) MiB.*/\1/p')
-  say "$cores" "${host:-4}" "$((${device:-32768} / 4096))" 8 | tr ' ' '\n' | sort -n | awk 'NR == 1 { print $1 < 1 ? 1 : $1 }'
+  say "$cores" "${host:-4}" "$((${device:-32768} / 4096))" 3 | tr ' ' '\n' | sort -n | awk 'NR == 1 { print $1 < 1 ? 1 : $1 }'
 }
 
 # What is tested: a commit, with a checksum of the sources where they differ from it, or where there is no git.
@@ -230,7 +230,7 @@ if [ -n "$criterion" ]; then
   set -- "$@" -DCRITERION_INCLUDE_DIR="$criterion/include" -DCRITERION_LIBRARY="$criterion/lib/libcriterion.so"
 fi
 quiet configure cmake "$@"
-set -- facts conformance mutants warmpool_tool
+set -- facts facts_together conformance conformance_together mutants warmpool_tool
 cmake --build "build/$preset" --target help >"$work/targets"
 for program in $optional_programs; do
   if grep -q "^$program: phony" "$work/targets"; then set -- "$@" "$program"; fi

@@ -38,10 +38,11 @@ static bool is_family_used(unsigned family) {
 
 static unsigned new_family(void) {
   do {
-    self->families = 1 + self->families % (sizeof self->family_last / sizeof *self->family_last - 1);
+    self->families = 1 + self->families % (FAMILIES - 1);
   } while (is_family_used(self->families));
   ranges_forget_family(self->families);
   self->family_last[self->families] = NOWHERE;
+  (void)memset(self->family_used[self->families], 0, sizeof self->family_used[self->families]);
   return self->families;
 }
 
@@ -205,6 +206,9 @@ void capture_end_all(bool of_thread_only) {
 static bool can_launch(const struct graph *graph, int index) {
   int before = self->family_last[graph->family];
   if (before != NOWHERE && !stream_can_wait(index, before)) return false;
+  for (int i = 0; i < STREAMS; i++) {
+    if (self->family_used[graph->family][i] && !stream_can_wait(index, i)) return false;
+  }
   for (int i = 0; i < BLOCKS; i++) {
     const struct block *block = &self->blocks[i];
     if (block->address != NULL && block->graph == graph && !block_can_follow(block, index)) return false;
@@ -220,6 +224,10 @@ void op_launch(void) {
   struct stream *stream = stream_of(index);
   /* Graphs that share memory must not run at the same time. */
   if (self->family_last[graph->family] != NOWHERE) stream_wait(index, self->family_last[graph->family]);
+  for (int i = 0; i < STREAMS; i++) {
+    if (self->family_used[graph->family][i]) stream_wait(index, i);
+    self->family_used[graph->family][i] = false;
+  }
   for (int i = 0; i < BLOCKS; i++) {
     struct block *block = &self->blocks[i];
     if (block->address == NULL || block->graph != graph) continue;

@@ -26,7 +26,13 @@ static void leave(struct block *block, const int *streams, unsigned count) {
   struct range *left = range_add(block, LEFT);
   for (unsigned i = 0; i < count; i++) range_of_use(left, now_on(streams[i]));
   for (unsigned i = 0; i < block->reader_count; i++) range_of_use(left, block->readers[i]);
-  if (block->graph != NULL) range_of_freed_output(block);
+  if (block->graph != NULL) {
+    range_of_freed_output(block);
+    for (unsigned i = 0; i < count; i++) self->family_used[block->graph->family][streams[i]] = true;
+    for (unsigned i = 0; i < block->reader_count; i++) {
+      self->family_used[block->graph->family][block->readers[i].stream] = true;
+    }
+  }
   block_forget(block);
 }
 

@@ -96,6 +96,7 @@ enum {
   GRAPHS = 4,
   ACTORS = 17, /* the last one is for what none of several threads does */
   RANGES = 512,
+  FAMILIES = 64, /* of graphs that share memory */
   CAPTURE_STREAMS = 3,
   NOWHERE = -1
 };
@@ -232,7 +233,9 @@ struct actor {
   struct capture captures[CAPTURES];
   struct graph graphs[GRAPHS];
   unsigned families;
-  int family_last[64]; /* the stream of a family's last launch; NOWHERE */
+  int family_last[FAMILIES]; /* the stream of a family's last launch; NOWHERE */
+  /* Where freed outputs of the family's graphs were used since: the next launch writes them again. */
+  bool family_used[FAMILIES][STREAMS];
   uint64_t allocs[RUNTIMES][DEVICES], frees[RUNTIMES][DEVICES];
   uint64_t stamps, random; /* the random one is for faults alone */
   unsigned at;             /* the operation that is running */

@@ -23,8 +23,10 @@ static void follow(int from, int to) {
       if (block->readers[r].stream == from) block->readers[r] = now_on(to);
     }
   }
-  for (unsigned i = 0; i < sizeof self->family_last / sizeof *self->family_last; i++) {
+  for (unsigned i = 0; i < FAMILIES; i++) {
     if (self->family_last[i] == from) self->family_last[i] = to;
+    if (self->family_used[i][from]) self->family_used[i][to] = true;
+    self->family_used[i][from] = false;
   }
   for (int i = 0; i < GRAPHS; i++) {
     struct graph *graph = &self->graphs[i];

@@ -103,6 +103,7 @@ case $* in
   for program in facts conformance mutants; do cp fakes/program build/cuda-sim/tests/$program; done
   cp fakes/warmpool build/cuda-sim/tools
   [ ! -e fakes/random ] || cp fakes/random build/cuda-sim/tests/random
+  [ ! -e fakes/together ] || cp fakes/together build/cuda-sim/tests/facts_together
   chmod +x build/cuda-sim/tests/* build/cuda-sim/tools/*
   ;;
 esac
@@ -195,6 +196,42 @@ rm tree/fails/pool::two
 check "it runs again" gpu 0 --commit one --only facts --resume "$work/failed"
 check "alone" ran 1 ::
 check "and counts as what it is now" says "facts: 3 passed, 0 failed, 0 skipped"
+
+# -- tests in one process --
+
+cat >tree/fakes/together <<'END'
+#!/bin/sh
+echo >>together-starts
+while read -r test; do
+  echo "begin $test"
+  [ ! -e "crashes/$test" ] || exit 139
+  if [ -e "skips/$test" ]; then echo "skip $test"; else echo "pass $test 0.25"; fi
+done <"$1"
+END
+together() {
+  rm -f tree/together-starts
+  gpu "$@"
+}
+started() { [ "$(wc -l <tree/together-starts)" -eq "$1" ]; }
+mkdir tree/crashes tree/skips
+check "tests that can share a process" together 0 --commit one --only facts
+check "do so" says "facts: 3 tests passed in 1 processes; each of the others has its own"
+check "and count" says "facts: 3 passed, 0 failed, 0 skipped"
+check "without another process" test ! -e tree/ran
+copy_record shared
+check "and need not run again" together 0 --commit one --only facts --resume "$work/shared"
+check "at all" test ! -e tree/together-starts
+touch tree/crashes/pool::one tree/skips/pool::three
+check "what ends the process" together 0 --commit one --only facts
+check "is passed by" started 2
+check "and has one of its own" ran 1 'pool::one'
+check "and so has what skips" ran 1 'pool::three'
+check "but nothing else" ran 2 ::
+check "and all count" says "facts: 3 passed, 0 failed, 0 skipped"
+touch tree/fails/pool::one
+check "what fails there, too" together 1 --commit one --only facts
+check "is a failure" says "facts: 2 passed, 1 failed, 0 skipped"
+rm -rf tree/crashes tree/skips tree/fails/pool::one tree/fakes/together tree/build
 
 # -- cut off --
 
