@@ -203,6 +203,11 @@ void capture_end_all(bool of_thread_only) {
 
 /* -- graphs -- */
 
+/* An output of a graph that may lie where another one of its family writes. */
+static bool is_of_family(const struct block *block, unsigned family) {
+  return block->address != NULL && block->graph != NULL && block->graph->family == family;
+}
+
 static bool can_launch(const struct graph *graph, int index) {
   int before = self->family_last[graph->family];
   if (before != NOWHERE && !stream_can_wait(index, before)) return false;
@@ -211,7 +216,7 @@ static bool can_launch(const struct graph *graph, int index) {
   }
   for (int i = 0; i < BLOCKS; i++) {
     const struct block *block = &self->blocks[i];
-    if (block->address != NULL && block->graph == graph && !block_can_follow(block, index)) return false;
+    if (is_of_family(block, graph->family) && !block_can_follow(block, index)) return false;
   }
   return true;
 }
@@ -230,7 +235,7 @@ void op_launch(void) {
   }
   for (int i = 0; i < BLOCKS; i++) {
     struct block *block = &self->blocks[i];
-    if (block->address == NULL || block->graph != graph) continue;
+    if (!is_of_family(block, graph->family)) continue;
     block_follow(block, index);
     block->stamp = 0;
   }
