@@ -203,6 +203,18 @@ void capture_end_all(bool of_thread_only) {
 
 /* -- graphs -- */
 
+/* What captures had sent to it before they ended has finished. */
+void graphs_forget_stream(int stream) {
+  for (int i = 0; i < GRAPHS; i++) {
+    struct graph *graph = &self->graphs[i];
+    unsigned kept = 0;
+    for (unsigned e = 0; e < graph->end_count; e++) {
+      if (graph->ends[e].stream != stream) graph->ends[kept++] = graph->ends[e];
+    }
+    graph->end_count = kept;
+  }
+}
+
 /* An output of a graph that may lie where another one of its family writes. */
 static bool is_of_family(const struct block *block, unsigned family) {
   return block->address != NULL && block->graph != NULL && block->graph->family == family;

@@ -371,6 +371,7 @@ bool is_declared(int runtime);
 bool all_gone(int runtime, int device); /* nothing of it is live, captured or a graph's, and no delegate is open */
 void capture_end_all(bool of_thread_only);
 void graphs_end(void);
+void graphs_forget_stream(int stream); /* it was destroyed, and nothing holds it up any more */
 void delegates_end(void);
 void counters_check(void);
 void runtimes_start(void);

@@ -20,19 +20,15 @@ static void follow(int from, int to) {
     if (block->origin == from) block->origin = NOWHERE;
     if (block->last == from) block->last = to;
     for (unsigned r = 0; r < block->reader_count; r++) {
-      if (block->readers[r].stream == from) block->readers[r] = now_on(to);
+      if (block->readers[r].stream != from) continue;
+      block->readers[r] = now_on(to);
+      block->is_noted[r] = false; /* not there: the caller orders it */
     }
   }
   for (unsigned i = 0; i < FAMILIES; i++) {
     if (self->family_last[i] == from) self->family_last[i] = to;
     if (self->family_used[i][from]) self->family_used[i][to] = true;
     self->family_used[i][from] = false;
-  }
-  for (int i = 0; i < GRAPHS; i++) {
-    struct graph *graph = &self->graphs[i];
-    for (unsigned e = 0; e < graph->end_count; e++) {
-      if (graph->ends[e].stream == from) graph->ends[e] = now_on(to);
-    }
   }
 }
 

@@ -197,6 +197,7 @@ void streams_forget_dead(void) {
     struct stream *dead = stream_of(i);
     if (dead->kind != DEAD || !stream_is_unheld(dead)) continue;
     ranges_forget_stream(i);
+    graphs_forget_stream(i);
     *dead = (struct stream){.kind = VACANT};
   }
 }
