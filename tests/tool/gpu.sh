@@ -238,7 +238,8 @@ rm -rf tree/crashes tree/skips tree/fails/pool::one tree/fakes/together tree/bui
 echo 2 >tree/slow/pool::one
 echo 600 >tree/slow/last_close::beside__declared
 began=$(date +%s)
-check "a call that is cut off" gpu 3 --commit one --seconds 5
+# On a busy machine the first units take some seconds.
+check "a call that is cut off" gpu 3 --commit one --seconds 25
 # However busy the machine is.
 check "does not wait for what still runs" test $(($(date +%s) - began)) -le 300
 check "with what is not done" says "conformance: 4 units are not done, for the time was over"
