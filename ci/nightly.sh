@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
     case $1 in --minutes) minutes=$2 ;; *) seed=$2 ;; esac
     shift
     ;;
-  model | sweep | sanitizers | soak) parts="$parts $1" ;;
+  model | sweep | sanitizers | soak) parts="${parts:+$parts }$1" ;;
   *) refuse "no part or option $1; --help has all" ;;
   esac
   shift
@@ -129,11 +129,16 @@ leg nightly
 need_compiler
 need_criterion
 case $parts in *sanitizers*) need valgrind:valgrind ;; esac
-for preset in host asan-ubsan cuda-sim tsan; do
+# Only what the parts run is built.
+presets=host
+case $parts in *model* | *sweep* | *sanitizers*) presets="$presets asan-ubsan" ;; esac
+case $parts in *model* | *sweep* | *soak*) presets="$presets cuda-sim" ;; esac
+case $parts in *model* | *sanitizers*) presets="$presets tsan" ;; esac
+for preset in $presets; do
   quiet "configure-$preset" cmake --preset "$preset"
   quiet "build-$preset" cmake --build --preset "$preset"
 done
-say "nightly:$parts; seeds from $seed on"
+say "nightly: $parts; seeds from $seed on"
 total_passed=0 total_failed=0
 for part in $parts; do
   passed=0 failed=0
