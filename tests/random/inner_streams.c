@@ -29,7 +29,10 @@ void inner_streams_start(void) {
 
 static struct event *event_of(wp_event handle) {
   size_t at = (size_t)(mix((uint64_t)(uintptr_t)handle) % EVENTS);
-  while (events[at].handle != NULL && events[at].handle != handle) at = (at + 1) % EVENTS;
+  for (unsigned tried = 0; events[at].handle != NULL && events[at].handle != handle; tried++) {
+    REQUIRE_THAT(tried < EVENTS, "the library makes more events than the test has room for");
+    at = (at + 1) % EVENTS;
+  }
   events[at].handle = handle;
   return &events[at];
 }
